@@ -1,0 +1,73 @@
+"""What is joined with what: column types, tables, join types. Pure vocabulary, imported by every layer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+
+class ColumnType(StrEnum):
+    STRING = "string"
+    LONG = "long"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+
+
+class JoinType(StrEnum):
+    LEFT = "left"
+    INNER = "inner"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+class Match(StrEnum):
+    """Which rows of the other side a row is shown with (outer joins; an inner join always shows all)."""
+
+    LATEST = "latest"
+    ALL = "all"
+
+
+Columns = Mapping[str, ColumnType]
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One side of the join."""
+
+    name: str
+    columns: Columns
+    keep: int
+
+
+@dataclass(frozen=True)
+class JoinSchema:
+    """Two tables and the key they share."""
+
+    left: TableSchema
+    right: TableSchema
+    key: str
+
+    @property
+    def key_type(self) -> ColumnType:
+        return self.left.columns[self.key]
+
+    @cached_property
+    def right_names(self) -> Mapping[str, str]:
+        """The right table's columns in the join (its key is the left's): column there -> column here.
+
+        A name that the left table has too is shown as `<right table>_<column>`.
+        """
+        taken = self.left.columns
+        return {
+            name: f"{self.right.name}_{name}" if name in taken else name
+            for name in self.right.columns
+            if name != self.key
+        }
+
+    @cached_property
+    def joined_columns(self) -> Columns:
+        """Left columns, then right columns without the key."""
+        right = {shown: self.right.columns[name] for name, shown in self.right_names.items()}
+        return {**self.left.columns, **right}
