@@ -1,5 +1,6 @@
 """What is joined with what: column types, tables, join types. Pure vocabulary, imported by every layer."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,33 @@ class JoinType(StrEnum):
     FULL = "full"
     SEMI = "semi"
     ANTI = "anti"
+
+
+def parse_join_type(text: str) -> JoinType:
+    """The join type that a person means: any case, blanks around it, and the two other names of `left`."""
+    name = text.strip().lower()
+    if name in ("natural", "left_outer"):
+        return JoinType.LEFT
+    try:
+        return JoinType(name)
+    except ValueError:
+        allowed = ", ".join(JoinType)
+        raise ValueError(
+            f"{name[:60]!r} is not a join type; allowed: {allowed} (natural and left_outer mean left)"
+        ) from None
+
+
+def topic_name_problem(name: str) -> str | None:
+    """Why Kafka would not take this topic name, or None if it would."""
+    if not name:
+        return "a topic name must not be empty"
+    if name in (".", ".."):
+        return f"{name!r} is not a topic name that Kafka takes"
+    if len(name) > 249:  # Kafka's own limit: a partition's directory name must fit into 255 bytes
+        return f"a topic name has at most 249 characters, this one has {len(name)}"
+    if not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
+        return f"{name!r} is not a topic name that Kafka takes; allowed: a-z, A-Z, 0-9, '.', '_' and '-'"
+    return None
 
 
 class Match(StrEnum):
