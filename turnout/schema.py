@@ -57,6 +57,17 @@ class Match(StrEnum):
     ALL = "all"
 
 
+@dataclass(frozen=True)
+class Topics:
+    """What a pipeline reads."""
+
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.left} + {self.right}"
+
+
 Columns = Mapping[str, ColumnType]
 
 

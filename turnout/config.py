@@ -1,0 +1,347 @@
+"""What Turnout is told: the tables, their join, and how to run. `load` gives a Config or all mistakes at once."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Self, TypeVar
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from turnout.config_checks import Problem, join_problems, servers_problems
+from turnout.config_layers import Draft, Key, Mistake, nearest, shape_of
+from turnout.errors import ConfigError
+from turnout.properties import KafkaProperties, Properties
+from turnout.schema import (
+    ColumnType,
+    JoinSchema,
+    JoinType,
+    Match,
+    TableSchema,
+    parse_join_type,
+    topic_name_problem,
+)
+
+FILE_NAME = "turnout.yaml"
+# A table <name> is shown as <name>_ui: these would be taken for the tables that Turnout adds itself.
+RESERVED_TABLES = ("final", "rejected", "control", "orchestrator")
+
+
+class Start(StrEnum):
+    LATEST = "latest"
+    EARLIEST = "earliest"
+
+
+class Trigger(StrEnum):
+    REALTIME = "realtime"
+    MICROBATCH = "microbatch"
+
+
+def _one_of(choices: type[StrEnum], noun: str) -> BeforeValidator:
+    """Takes one of the words of an enum, and says which they are where it is none of them."""
+
+    def parse(value: object) -> StrEnum:
+        try:
+            return choices(value)
+        except ValueError:
+            raise ValueError(f"{_shown(value)} is not {noun}; allowed: {', '.join(choices)}") from None
+
+    return BeforeValidator(parse)
+
+
+def _shown(value: object) -> str:
+    """A value in an error's text: cut, for a whole file may have been pasted into it."""
+    return repr(value[:60]) if isinstance(value, str) else "this"
+
+
+def _topic(name: str) -> str:
+    if problem := topic_name_problem(name):
+        raise ValueError(problem)
+    return name
+
+
+def _table_name(name: str) -> str:
+    if not (name.isascii() and name.replace("_", "").isalnum() and name[0].isalpha()):
+        raise ValueError("a table's name begins with a letter a-z or A-Z and has letters, digits and '_' only")
+    if name.lower() in RESERVED_TABLES:
+        raise ValueError(f"this name is taken by Turnout's own tables; reserved: {', '.join(RESERVED_TABLES)}")
+    return name
+
+
+def _column_name(name: str) -> str:
+    if not name.strip():
+        raise ValueError("a column's name must not be empty")
+    if name.startswith("_"):
+        raise ValueError("a column's name must not begin with '_': such names (_row) are Turnout's own")
+    return name
+
+
+def _join_type(value: object) -> object:
+    return parse_join_type(value) if isinstance(value, str) else value
+
+
+Topic = Annotated[str, AfterValidator(_topic)]
+TableName = Annotated[str, AfterValidator(_table_name)]
+ColumnName = Annotated[str, AfterValidator(_column_name)]
+Seconds = Annotated[float, Field(allow_inf_nan=False)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    # Inputs are hidden in pydantic's own texts because one may be a password.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class TableConfig(_Section):
+    """One side of the join."""
+
+    topic: Topic = Field(description="the topic that is read until a control message names another")
+    columns: dict[ColumnName, Annotated[ColumnType, _one_of(ColumnType, "a type")]] = Field(
+        min_length=1, description="fields taken from each JSON message, in the order in which they are shown"
+    )
+    keep: int = Field(default=100, ge=1, description="rows kept for one key, the newest win; 1 is an upsert table")
+    start: Annotated[Start, _one_of(Start, "a start")] = Field(
+        default=Start.LATEST, description="where a topic that was not read before is read from"
+    )
+
+    def named(self, name: str) -> TableSchema:
+        return TableSchema(name, self.columns, self.keep)
+
+
+class JoinConfig(_Section):
+    """What is joined with what, until a control message says otherwise."""
+
+    left: Text = Field(description="the table on the left")
+    right: Text = Field(description="the table on the right")
+    on: Text = Field(description="the column that both tables share, with the same type: string, long or boolean")
+    type: Annotated[JoinType, BeforeValidator(_join_type)] = Field(
+        default=JoinType.LEFT, description="the kind of join; natural and left_outer mean left"
+    )
+    match: Annotated[Match, _one_of(Match, "a match")] = Field(
+        default=Match.LATEST, description="the rows of the other side that a row of an outer join is shown with"
+    )
+
+
+class ControlConfig(_Section):
+    topic: Topic = Field(default="control", description="the topic of the control messages")
+
+
+class SparkConfig(_Section):
+    master: Text = Field(default="local[*]", description="Spark's master: local[*] or a cluster's address")
+    trigger: Annotated[Trigger, _one_of(Trigger, "a trigger")] = Field(
+        default=Trigger.REALTIME, description="realtime answers in milliseconds; microbatch is the fallback"
+    )
+    conf: Properties = Field(default=Properties({}), description="any further property of Spark, by its own name")
+
+
+class SwitchConfig(_Section):
+    linger_seconds: Seconds = Field(
+        default=8, ge=0, description="how long the old generation goes on after a switch, so that going back is instant"
+    )
+    max_linger_generations: int = Field(default=2, ge=0, description="how many old generations may linger at once")
+    ready_timeout_seconds: Seconds = Field(
+        default=60, gt=0, description="how long a new generation may take before it is given up and the old one goes on"
+    )
+
+
+class ServeConfig(_Section):
+    host: Text = Field(default="127.0.0.1", description="the address to listen on; 0.0.0.0 is every one of the machine")
+    port: int = Field(default=8400, ge=0, le=65535, description="the port of the page and the API; 0 takes a free one")
+
+
+@dataclass(frozen=True)
+class PublicNames:
+    """The names under which the tables are opened: they never change while Turnout runs."""
+
+    left: str
+    right: str
+    joined: str = "final_ui"
+    control: str = "control_raw"
+    status: str = "orchestrator_status"
+    logs: str = "orchestrator_logs"
+    rejected: str = "rejected_ui"
+
+
+class Config(_Section):
+    """The whole configuration, checked."""
+
+    kafka: KafkaProperties = Field(
+        description="properties of the Kafka with the data and control topics, in Java's or librdkafka's spelling"
+    )
+    tables: dict[TableName, TableConfig] = Field(
+        description="the two tables, by name: `<name>` is shown as `<name>_ui`"
+    )
+    join: JoinConfig = Field(description="what is joined with what")
+    control: ControlConfig = Field(default=ControlConfig(), description="where control messages come from")
+    bus: KafkaProperties = Field(
+        default=KafkaProperties({}),
+        description="properties of a Kafka that Turnout may write to; none: its own embedded one",
+    )
+    spark: SparkConfig = Field(default=SparkConfig(), description="how Spark runs")
+    switch: SwitchConfig = Field(default=SwitchConfig(), description="how generations follow each other")
+    serve: ServeConfig = Field(default=ServeConfig(), description="where the page and the API are served")
+    state_dir: Path = Field(default=Path(".turnout"), description="the directory of everything that outlives a restart")
+
+    @model_validator(mode="after")
+    def _sections_fit(self) -> Self:
+        problems = [
+            *servers_problems("kafka", self.kafka),
+            *(servers_problems("bus", self.bus) if self.bus else ()),
+            *join_problems(self.tables, self.join, self.control),
+        ]
+        if problems:
+            raise _Misfit(problems)
+        return self
+
+    def join_schema(self) -> JoinSchema:
+        left, right = (self.tables[name].named(name) for name in (self.join.left, self.join.right))
+        return JoinSchema(left, right, self.join.on)
+
+    @property
+    def public_names(self) -> PublicNames:
+        return PublicNames(left=f"{self.join.left}_ui", right=f"{self.join.right}_ui")
+
+    def masked(self) -> dict[str, Any]:
+        """The effective config as plain values, its secrets replaced by `***`."""
+        return self.model_dump(mode="json")
+
+
+def to_yaml(masked: Mapping[str, Any]) -> str:
+    """What `Config.masked` gives, as a file that `load` reads back to the same config, but for the secrets."""
+    return yaml.safe_dump(_escaped(masked), sort_keys=False, allow_unicode=True, width=120)
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _escaped(item) for name, item in value.items()}
+    return value.replace("${", "$${") if isinstance(value, str) else value
+
+
+SHAPE = shape_of(Config)
+# The default join is between the default tables: a source that has tables of its own must say how they are joined.
+_BELONGS: Mapping[Key, Iterable[Key]] = {("tables",): (("join", "left"), ("join", "right"), ("join", "on"))}
+
+
+def load(
+    path: Path | None,
+    *,
+    env: Mapping[str, str] = os.environ,
+    overrides: Mapping[str, object] = MappingProxyType({}),
+) -> Config:
+    """The config of a file, the environment and the command line, in rising order, over the built-in default.
+
+    Without a path it is `turnout.yaml` of the working directory, if there is one. `overrides` are by dotted path
+    (`serve.port`). Raises ConfigError with all mistakes, a line each.
+    """
+    draft = Draft(SHAPE, _BELONGS)
+    draft.lay_yaml(resources.files("turnout").joinpath(FILE_NAME).read_text("utf-8"), f"built-in {FILE_NAME}", env)
+    if path is None and Path(FILE_NAME).exists():
+        path = Path(FILE_NAME)
+    if path is not None:
+        draft.lay_yaml(_read(path), str(path), env)
+    draft.lay_environment(env)
+    draft.lay_overrides(overrides)
+    return _checked(draft)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not a text in UTF-8 (byte {error.start})") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: the configuration cannot be read: {reason}") from None
+
+
+def _checked(draft: Draft) -> Config:
+    mistakes = list(draft.mistakes)
+    try:
+        config = Config.model_validate(draft.values)
+    except ValidationError as error:
+        known = {mistake.key for mistake in mistakes}
+        problems = [problem for details in error.errors() for problem in _problems(details)]
+        if not any(isinstance(details.get("ctx", {}).get("error"), _Misfit) for details in error.errors()):
+            problems += _problems_of_valid_sections(draft.values)
+        mistakes += [Mistake(draft.origin(key), key, text) for key, text in problems if key not in known]
+    else:
+        if not mistakes:
+            return config
+    # By line within a file; those of the environment and the command line have none and come last.
+    mistakes.sort(key=lambda mistake: (not mistake.origin.line, mistake.origin.source, mistake.origin.line))
+    raise ConfigError("\n".join(map(str, mistakes))) from None
+
+
+class _Misfit(ValueError):
+    """Sections that are right in themselves, but not together."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(f"{'.'.join(key)}: {text}" for key, text in problems))
+        self.problems = problems
+
+
+def _problems(details: ErrorDetails) -> list[Problem]:
+    """One of pydantic's errors, in the words of the person who wrote the config."""
+    context = details.get("ctx", {})
+    error = context.get("error")
+    if isinstance(error, _Misfit):
+        return error.problems
+    key = tuple(str(part) for part in details["loc"] if part != "[key]")
+    shown = _shown(details["input"])
+    match details["type"]:
+        case "missing":
+            text = _missing(key)
+        case "extra_forbidden":
+            text = f"unknown key; {nearest(key[-1], SHAPE.at(key[:-1]).fields)}"
+        case "value_error":
+            text = str(error)
+        case "dict_type" | "model_type":
+            text = "expected a mapping, `key: value`"
+        case "string_type" | "path_type":
+            text = "expected a plain value, not a section or a list"
+        case "string_too_short" | "too_short":
+            text = "must not be empty"
+        case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
+            text = f"{shown} is not a whole number"
+        case "float_parsing" | "float_type" | "finite_number":
+            text = f"{shown} is not a number"
+        case "greater_than_equal":
+            text = f"{shown} is too small; at least {context['ge']}"
+        case "greater_than":
+            text = f"{shown} is too small; more than {context['gt']}"
+        case "less_than_equal":
+            text = f"{shown} is too large; at most {context['le']}"
+        case _:
+            text = details["msg"]
+    return [(key, text)]
+
+
+def _missing(key: Key) -> str:
+    if key[:1] == ("join",):
+        return "missing; a config with its own tables must say join.left, join.right and join.on"
+    return "missing"
+
+
+def _problems_of_valid_sections(values: Mapping[str, object]) -> list[Problem]:
+    """What can be said about how the sections fit together although some have mistakes in themselves."""
+    tables = values.get("tables")
+    join = _valid(JoinConfig, values.get("join"))
+    if not isinstance(tables, dict) or join is None:
+        return []
+    sides = {name: _valid(TableConfig, table) for name, table in tables.items()}
+    return list(join_problems(sides, join, _valid(ControlConfig, values.get("control"))))
+
+
+_AnySection = TypeVar("_AnySection", bound=BaseModel)
+
+
+def _valid(model: type[_AnySection], values: object) -> _AnySection | None:
+    try:
+        return model.model_validate(values)
+    except ValidationError:
+        return None

@@ -1,0 +1,77 @@
+"""What a pipeline needs to go on after a crash: a small file beside its checkpoint."""
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from turnout.schema import JoinSchema, Topics
+
+_FILE = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    id: str
+    topics: Topics
+    # Where each data topic is read from: topic -> partition -> offset. "latest" is resolved once, here: Spark would
+    # resolve it anew after a crash before its first commit, and messages would fall through.
+    starts: Mapping[str, Mapping[str, int]]
+    fingerprint: str
+    live: bool = False
+
+    @property
+    def changelog_topic(self) -> str:
+        return f"turnout-{self.id}-changelog"
+
+    @property
+    def rejected_topic(self) -> str:
+        return f"turnout-{self.id}-rejected"
+
+
+class Manifests:
+    """The pipelines' directories below the state directory."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._root = state_dir / "pipelines"
+
+    def new(self, topics: Topics, starts: Mapping[str, Mapping[int, int]], schema: JoinSchema) -> Manifest:
+        texts = {topic: {str(partition): offset for partition, offset in at.items()} for topic, at in starts.items()}
+        manifest = Manifest(uuid.uuid4().hex[:12], topics, texts, fingerprint(schema))
+        self._write(manifest)
+        return manifest
+
+    def mark_live(self, manifest: Manifest) -> None:
+        """From now on a restart resumes this pipeline; one that was never live is swept away."""
+        self._write(replace(manifest, live=True))
+
+    def all(self) -> Iterator[Manifest]:
+        for file in sorted(self._root.glob(f"*/{_FILE}")):
+            fields = json.loads(file.read_text())
+            yield Manifest(**{**fields, "topics": Topics(**fields["topics"])})
+
+    def checkpoint(self, manifest: Manifest) -> Path:
+        return (self._root / manifest.id / "checkpoint").absolute()
+
+    def delete(self, manifest: Manifest) -> None:
+        shutil.rmtree(self._root / manifest.id, ignore_errors=True)
+
+    def _write(self, manifest: Manifest) -> None:
+        directory = self._root / manifest.id
+        directory.mkdir(parents=True, exist_ok=True)
+        part = directory / f"{_FILE}.part"
+        with part.open("w") as file:
+            json.dump(asdict(manifest), file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(directory / _FILE)
+
+
+def fingerprint(schema: JoinSchema) -> str:
+    """Changes whenever a checkpoint could no longer be read: other columns, another key, another `keep`."""
+    parts = [(table.name, list(table.columns.items()), table.keep) for table in (schema.left, schema.right)]
+    return hashlib.sha256(json.dumps([parts, schema.key]).encode()).hexdigest()[:16]

@@ -1,0 +1,160 @@
+"""One Structured Streaming query over one set of topics: catches up in micro-batches, then runs in real time."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from turnout.errors import BuildFailed
+from turnout.pipeline.cogroup import changelog
+from turnout.pipeline.manifest import Manifest
+from turnout.pipeline.source import parse, read_topic
+from turnout.schema import JoinSchema
+
+# Real-time mode commits at the end of each batch, and rows wait about a second there: seldom is better. A restart
+# reads again what came since the last commit.
+REALTIME_BATCH = "5 minutes"
+CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: larger ones are no faster
+LARGEST_RECORD_BYTES = 100 * 1024 * 1024  # all rows of a key; the largest request that a broker takes by default
+POLL_SECONDS = 0.02
+REASON_CHARS = 400
+
+
+class Trigger(StrEnum):
+    REALTIME = "realtime"
+    MICROBATCH = "microbatch"
+
+
+@dataclass(frozen=True)
+class KafkaOptions:
+    """Java's client properties for the users' Kafka and for the bus."""
+
+    data: Mapping[str, str]
+    bus: Mapping[str, str]
+
+
+class Pipeline:
+    """The query of one manifest. Not thread-safe: whoever builds it owns it until it is ready."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        manifest: Manifest,
+        checkpoint: Path,
+        schema: JoinSchema,
+        kafka: KafkaOptions,
+        trigger: Trigger,
+    ) -> None:
+        self._spark, self._manifest, self._checkpoint = spark, manifest, checkpoint
+        self._schema, self._kafka, self._trigger = schema, kafka, trigger
+        self._query: StreamingQuery | None = None
+        self._stopping = threading.Event()
+
+    def catch_up(self, cancelled: Callable[[], bool]) -> None:
+        """Process all that the topics hold now, in micro-batches, or until cancelled."""
+        limit = {"maxOffsetsPerTrigger": str(CATCH_UP_BATCH)}
+        query = self._query = self._start({"availableNow": True}, limit)
+        while not self._ended(query):
+            if cancelled():
+                query.stop()
+                return
+
+    def go_live(self, cancelled: Callable[[], bool]) -> None:
+        """Start the endless query and wait until all its tasks run, or until cancelled."""
+        trigger = {"realTime": REALTIME_BATCH} if self._trigger is Trigger.REALTIME else {"processingTime": "0 seconds"}
+        query = self._query = self._start(trigger, {})
+        while not self._runs(query) and not cancelled():
+            if self._ended(query):
+                raise BuildFailed(f"{self._name}: the query ended by itself")
+
+    def watch(self, on_failure: Callable[[Exception], None]) -> None:
+        """Call `on_failure` if the query ends although nobody stopped it."""
+        query = self._query
+        assert query is not None, "watch() comes after go_live()"
+        threading.Thread(
+            target=self._watch, args=(query, on_failure), name=f"watch {self._manifest.id}", daemon=True
+        ).start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._query is not None:
+            try:
+                self._query.stop()
+            except (PySparkException, Py4JError, OSError) as error:
+                raise BuildFailed(f"{self._name}: Spark does not stop it: {_reason(error)}") from None
+
+    @property
+    def _name(self) -> str:
+        return f"pipeline {self._manifest.id} on {self._manifest.topics}"
+
+    def _start(self, trigger: Mapping[str, object], source_options: Mapping[str, str]) -> StreamingQuery:
+        left, right = self._schema.left, self._schema.right
+        changes = changelog(
+            parse(self._read(self._manifest.topics.left, source_options), left, self._schema.key, "l"),
+            parse(self._read(self._manifest.topics.right, source_options), right, self._schema.key, "r"),
+            self._schema,
+            self._manifest.changelog_topic,
+            self._manifest.rejected_topic,
+        )
+        sink = {
+            **_prefixed(self._kafka.bus),
+            "kafka.linger.ms": "0",
+            "kafka.max.request.size": str(LARGEST_RECORD_BYTES),
+            "kafka.buffer.memory": str(LARGEST_RECORD_BYTES),
+            "checkpointLocation": str(self._checkpoint),
+        }
+        try:
+            writer = changes.writeStream.format("kafka").outputMode("update").options(**sink)
+            return writer.trigger(**trigger).queryName(self._query_name(trigger)).start()  # type: ignore[call-overload]
+        except (PySparkException, Py4JError) as error:
+            raise BuildFailed(f"{self._name}: Spark refuses the query: {_reason(error)}") from None
+
+    def _query_name(self, trigger: Mapping[str, object]) -> str:
+        return f"{self._manifest.id} {'catching up' if 'availableNow' in trigger else 'live'}"
+
+    def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
+        starts = json.dumps({topic: self._manifest.starts[topic]})
+        kafka = _prefixed(self._kafka.data)
+        return read_topic(self._spark, {**kafka, "subscribe": topic, "startingOffsets": starts, **options})
+
+    def _ended(self, query: StreamingQuery) -> bool:
+        """Wait a moment; True once the query has ended well, an error once it has failed."""
+        try:
+            return bool(query.awaitTermination(POLL_SECONDS))
+        except PySparkException as error:
+            raise BuildFailed(f"{self._name}: {_reason(error)}") from None
+
+    def _runs(self, query: StreamingQuery) -> bool:
+        """Real-time mode reports progress only at the end of a batch: ask for its tasks instead."""
+        if self._trigger is Trigger.MICROBATCH:
+            return bool(query.isActive)
+        tracker = self._spark.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(str(query.runId))]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return bool(stages) and all(stage is not None and stage.numActiveTasks == stage.numTasks for stage in stages)
+
+    def _watch(self, query: StreamingQuery, on_failure: Callable[[Exception], None]) -> None:
+        reason = "the query ended by itself"
+        try:
+            query.awaitTermination()
+        except Exception as error:  # also what Py4J raises when Spark's process is gone
+            reason = _reason(error)
+        if not self._stopping.is_set():
+            on_failure(BuildFailed(f"{self._name}: {reason}"))
+
+
+def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{name}": value for name, value in properties.items()}
+
+
+def _reason(error: BaseException) -> str:
+    """The first lines of what Spark says: the rest is a stack trace, and stands in Spark's log."""
+    text = " ".join(line.strip() for line in str(error).splitlines()[:3])
+    return text if len(text) <= REASON_CHARS else text[:REASON_CHARS] + "…"

@@ -1,0 +1,86 @@
+"""Client properties (Kafka's, Spark's) as immutable mappings whose secrets do not show when they are printed."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+MASK = "***"
+
+# Names that speak of a secret. `key` counts where the name ends in it (fs.s3a.secret.key, ssl.keystore.key) or where
+# it is the PEM text itself (ssl.key.pem), not in ssl.key.location or key.deserializer.
+_SECRET_NAME = re.compile(
+    r"passw|passphrase|secret|jaas|token|credential|user\.info|access\.?key|account\.key|api\.?key|key$|key\.pem$|oauthbearer\.config$",
+    re.IGNORECASE,
+)
+# Names that only say where something is or what it is called, whatever they speak of.
+_PUBLIC_NAME = re.compile(r"\.(location|file|url|id|type|class|ms|seconds)$", re.IGNORECASE)
+# Values that hold a secret under whatever name: a login in an address, a private key, -Dsomething.password=….
+_SECRET_VALUE = re.compile(r"://[^/\s]*@|PRIVATE KEY|(passw\w*|passphrase|secret|token)\S*\s*=", re.IGNORECASE)
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether the value of this property must not be shown."""
+    named_so = _SECRET_NAME.search(name) is not None and _PUBLIC_NAME.search(name) is None
+    return named_so or _SECRET_VALUE.search(value) is not None
+
+
+def as_text(value: object) -> object:
+    """A property's value as the clients want it: text. Lists are comma-separated; what is no value is left as it is."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    return value
+
+
+_PropertyText = Annotated[str, BeforeValidator(as_text)]
+
+
+class Properties(Mapping[str, str]):
+    """Properties of a client: read them as a dict; printed, dumped or logged, their secrets are masked."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = {self.spelled(name): value for name, value in values.items()}
+
+    @staticmethod
+    def spelled(name: str) -> str:
+        """The property's own name for what a person wrote."""
+        return name
+
+    def masked(self) -> dict[str, str]:
+        return {name: MASK if value and is_secret(name, value) else value for name, value in self.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.masked()})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Any mapping of names to plain values is taken; a dump is masked, so that no dump can give a secret away."""
+        return core_schema.no_info_after_validator_function(
+            cls,
+            handler.generate_schema(dict[str, _PropertyText]),
+            serialization=core_schema.plain_serializer_function_ser_schema(cls.masked),
+        )
+
+
+class KafkaProperties(Properties):
+    """Properties of a Kafka client, in Java's spelling or librdkafka's: see turnout.kafka.security."""
+
+    @staticmethod
+    def spelled(name: str) -> str:
+        """Kafka's names have dots and no underscore, so `bootstrap_servers` can only mean `bootstrap.servers`."""
+        return name.replace("_", ".")
