@@ -28,6 +28,7 @@ from turnout.schema import (
 )
 
 FILE_NAME = "turnout.yaml"
+_DEFAULT = f"built-in {FILE_NAME}"
 # A table <name> is shown as <name>_ui: these would be taken for the tables that Turnout adds itself.
 RESERVED_TABLES = ("final", "rejected", "control", "orchestrator")
 
@@ -46,10 +47,9 @@ def _one_of(choices: type[StrEnum], noun: str) -> BeforeValidator:
     """Takes one of the words of an enum, and says which they are where it is none of them."""
 
     def parse(value: object) -> StrEnum:
-        try:
+        if isinstance(value, str) and value in list(choices):
             return choices(value)
-        except ValueError:
-            raise ValueError(f"{_shown(value)} is not {noun}; allowed: {', '.join(choices)}") from None
+        raise ValueError(f"{_shown(value)} is not {noun}; allowed: {', '.join(choices)}")
 
     return BeforeValidator(parse)
 
@@ -79,6 +79,15 @@ def _column_name(name: str) -> str:
     if name.startswith("_"):
         raise ValueError("a column's name must not begin with '_': such names (_row) are Turnout's own")
     return name
+
+
+def _directory(value: object) -> object:
+    if value == "":
+        raise ValueError("must not be empty; . is the working directory")
+    try:
+        return Path(value).expanduser() if isinstance(value, str) else value
+    except RuntimeError:
+        raise ValueError(f"{_shown(value)} begins with a home directory that is not known") from None
 
 
 def _join_type(value: object) -> object:
@@ -185,7 +194,9 @@ class Config(_Section):
     spark: SparkConfig = Field(default=SparkConfig(), description="how Spark runs")
     switch: SwitchConfig = Field(default=SwitchConfig(), description="how generations follow each other")
     serve: ServeConfig = Field(default=ServeConfig(), description="where the page and the API are served")
-    state_dir: Path = Field(default=Path(".turnout"), description="the directory of everything that outlives a restart")
+    state_dir: Annotated[Path, BeforeValidator(_directory)] = Field(
+        default=Path(".turnout"), description="the directory of everything that outlives a restart"
+    )
 
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
@@ -213,7 +224,17 @@ class Config(_Section):
 
 def to_yaml(masked: Mapping[str, Any]) -> str:
     """What `Config.masked` gives, as a file that `load` reads back to the same config, but for the secrets."""
-    return yaml.safe_dump(_escaped(masked), sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(_escaped(masked), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts that are not all printable in double quotes: only there does YAML keep every character."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def _escaped(value: Any) -> Any:
@@ -239,7 +260,7 @@ def load(
     (`serve.port`). Raises ConfigError with all mistakes, a line each.
     """
     draft = Draft(SHAPE, _BELONGS)
-    draft.lay_yaml(resources.files("turnout").joinpath(FILE_NAME).read_text("utf-8"), f"built-in {FILE_NAME}", env)
+    draft.lay_yaml(resources.files("turnout").joinpath(FILE_NAME).read_text("utf-8"), _DEFAULT, env)
     if path is None and Path(FILE_NAME).exists():
         path = Path(FILE_NAME)
     if path is not None:
@@ -272,8 +293,8 @@ def _checked(draft: Draft) -> Config:
     else:
         if not mistakes:
             return config
-    # By line within a file; those of the environment and the command line have none and come last.
-    mistakes.sort(key=lambda mistake: (not mistake.origin.line, mistake.origin.source, mistake.origin.line))
+    # By line within the file; the rest, which has no line or is the default's, comes after it.
+    mistakes.sort(key=lambda mistake: (not mistake.origin.line, mistake.origin.source == _DEFAULT, mistake.origin.line))
     raise ConfigError("\n".join(map(str, mistakes))) from None
 
 
@@ -329,12 +350,16 @@ def _missing(key: Key) -> str:
 
 def _problems_of_valid_sections(values: Mapping[str, object]) -> list[Problem]:
     """What can be said about how the sections fit together although some have mistakes in themselves."""
-    tables = values.get("tables")
-    join = _valid(JoinConfig, values.get("join"))
-    if not isinstance(tables, dict) or join is None:
-        return []
-    sides = {name: _valid(TableConfig, table) for name, table in tables.items()}
-    return list(join_problems(sides, join, _valid(ControlConfig, values.get("control"))))
+    problems: list[Problem] = []
+    for section in ("kafka", "bus"):
+        properties = values.get(section)
+        if isinstance(properties, dict) and (properties or section == "kafka"):
+            problems += servers_problems(section, properties)
+    tables, join = values.get("tables"), _valid(JoinConfig, values.get("join"))
+    if isinstance(tables, dict) and join is not None:
+        sides = {name: _valid(TableConfig, table) for name, table in tables.items()}
+        problems += join_problems(sides, join, _valid(ControlConfig, values.get("control")))
+    return problems
 
 
 _AnySection = TypeVar("_AnySection", bound=BaseModel)

@@ -12,7 +12,7 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def servers_problems(section: str, properties: Mapping[str, str]) -> Iterator[Problem]:
-    if not (properties.get("bootstrap.servers") or properties.get("metadata.broker.list")):
+    if not properties.get("bootstrap.servers"):
         yield (section, "bootstrap.servers"), "missing; a broker's address, or several with commas: host:port,host:port"
 
 
@@ -35,8 +35,9 @@ def join_problems(
 
 def _table_problems(tables: "Mapping[str, TableConfig | None]", join: "JoinConfig") -> Iterator[Problem]:
     seen: dict[str, str] = {}
+    joined = {join.left, join.right} & set(tables)
     for name in tables:
-        if name not in (join.left, join.right):
+        if len(joined) == 2 and name not in joined:  # else the join's own mistake explains it
             yield ("tables", name), f"not part of the join of {join.left!r} and {join.right!r}; remove it"
         other = seen.setdefault(name.lower(), name)
         if other != name:
@@ -45,7 +46,9 @@ def _table_problems(tables: "Mapping[str, TableConfig | None]", join: "JoinConfi
 
 def _topic_problems(tables: "Mapping[str, TableConfig | None]", control: "ControlConfig | None") -> Iterator[Problem]:
     owners: dict[str, str] = {}
-    topics = {("tables", name, "topic"): table.topic for name, table in tables.items() if table}
+    topics: dict[tuple[str, ...], str] = {
+        ("tables", name, "topic"): table.topic for name, table in tables.items() if table
+    }
     if control:
         topics["control", "topic"] = control.topic
     for key, topic in topics.items():

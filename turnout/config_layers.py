@@ -14,7 +14,6 @@ from typing import NamedTuple, get_args, get_origin
 import yaml
 from pydantic import BaseModel
 
-from turnout.errors import ConfigError
 from turnout.properties import Properties
 
 Key = tuple[str, ...]
@@ -44,7 +43,9 @@ class Mistake(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return ": ".join([str(self.origin), *([".".join(self.key)] if self.key else []), self.text])
+        line = ": ".join([str(self.origin), *([".".join(self.key)] if self.key else []), self.text])
+        # A name may hold anything, and it must not break the line.
+        return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 
 
 class Entry(NamedTuple):
@@ -109,6 +110,8 @@ class Draft:
         self.mistakes: list[Mistake] = []
         self._belongs = belongs
         self._origins: dict[Key, Origin] = {}
+        self._layers: dict[Key, int] = {}
+        self._layer = 0  # the sources laid so far; all variables are one, and so are all options
 
     def origin(self, key: Key) -> Origin:
         """Where the value was written, or else the nearest section around it."""
@@ -118,12 +121,14 @@ class Draft:
 
     def lay_yaml(self, text: str, source: str, env: Mapping[str, str]) -> None:
         """Lay a file's text over what is there, with `${NAME}` filled in from env."""
+        self._layer += 1
         reader = _YamlReader(source, self.shape, fill=_fill_from(env))
         self._lay(reader.entries(text))
         self.mistakes += reader.mistakes
 
     def lay_environment(self, env: Mapping[str, str]) -> None:
         """Lay `TURNOUT_…` variables over what is there: sections first, then what is in them."""
+        self._layer += 1
         for name in sorted(filter(_is_ours, env), key=lambda name: (name.count("__"), name)):
             value = env[name]
             if value and not ("__" not in name and _KUBERNETES_ADDRESS.match(value)):
@@ -131,6 +136,7 @@ class Draft:
 
     def lay_overrides(self, overrides: Mapping[str, object]) -> None:
         """Lay values of the command line, by dotted path, over what is there; None is an option that was not given."""
+        self._layer += 1
         for path, value in overrides.items():
             if value is not None:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -179,7 +185,10 @@ class Draft:
             elif self.shape.at(key).items is not None or not isinstance(section.get(key[-1]), dict):
                 section[key[-1]] = {}
                 self._forget(key, origin)
-            self._origins[key] = origin
+            self._note(key, origin)
+
+    def _note(self, key: Key, origin: Origin) -> None:
+        self._origins[key], self._layers[key] = origin, self._layer
 
     def _section(self, key: Key) -> dict[str, object] | None:
         here = self.values
@@ -195,13 +204,12 @@ class Draft:
         for old in [old for old in self._origins if old[: len(key)] == key]:
             del self._origins[old]
         for other in self._belongs.get(key, ()):
-            if other in self._origins and self._origins[other].source != origin.source:
-                section = self._section(other[:-1])
-                if section is not None:
-                    section.pop(other[-1], None)
+            section = self._section(other[:-1])
+            if section is not None and self._layers.get(other, self._layer) < self._layer:
+                section.pop(other[-1], None)
                 del self._origins[other]
-                if self.origin(other).source != origin.source:
-                    self._origins[other[:-1]] = origin
+                if self._layers[other[:-1]] < self._layer:
+                    self._note(other[:-1], origin)  # what is missing now is missing because of this section
 
 
 def _is_ours(name: str) -> bool:
@@ -305,9 +313,16 @@ class _YamlReader:
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
     """What the parser says, without the pieces of the file that it quotes: one may be part of a password."""
-    parts = [part for part in (error.context, error.problem) if part]
-    quoted = re.sub(r"""(['"])(?!<)[^'"]{2,}\1""", "'…'", ", ".join(parts))
-    return f"not valid YAML: {quoted}; a value with special characters must be put in quotes"
+    said = ", ".join(part for part in (error.context, error.problem) if part)
+    return f"not valid YAML: {re.sub(_QUOTED, _hide, said)}; a value with special characters must be put in quotes"
+
+
+_QUOTED = re.compile(r"""(['"])(.*?)\1""")
+
+
+def _hide(quoted: re.Match[str]) -> str:
+    """A single character and the kind of a token (<block end>) are the parser's own words."""
+    return quoted[0] if len(quoted[2]) == 1 or quoted[2].startswith("<") else "'…'"
 
 
 def _fill_from(env: Mapping[str, str]) -> Callable[[str], str]:

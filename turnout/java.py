@@ -45,12 +45,27 @@ class JavaParts:
     broker: tuple[Path, ...]
 
 
-def find_java() -> Path:
-    """The `java` to run, new enough. JAVA_HOME comes first, as it does for Spark."""
-    java = _java_on_this_machine()
-    version = _major_version(java)
-    if version < OLDEST_JAVA:
-        raise SetupError(f"Java at {java} is version {version}, which is too old: {INSTALL_JAVA}.")
+@dataclass(frozen=True)
+class Java:
+    """A Java that is new enough."""
+
+    path: Path
+    version: int
+    build: str
+    """All that it says of itself, one line."""
+
+
+def find_java() -> Java:
+    """The Java to run. JAVA_HOME comes first, as it does for Spark."""
+    path = _java_on_this_machine()
+    said = _ask_version(path)
+    # "17.0.15", "21", "22-ea"; before Java 9 it was "1.8.0_392".
+    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    if match is None:
+        raise SetupError(f"{path} does not say its version ({said[:200]}): {INSTALL_JAVA}.")
+    java = Java(path, int(match[1]), said)
+    if java.version < OLDEST_JAVA:
+        raise SetupError(f"Java at {path} is version {java.version}, which is too old: {INSTALL_JAVA}.")
     return java
 
 
@@ -79,18 +94,15 @@ def _java_on_this_machine() -> Path:
     raise SetupError(f"Java was not found: {INSTALL_JAVA}.")
 
 
-def _major_version(java: Path) -> int:
-    # macOS has a /usr/bin/java that only says that there is none: hence the exit code, and the text in the error.
+def _ask_version(java: Path) -> str:
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{java} does not run ({error}): {INSTALL_JAVA}.") from error
-    # "17.0.15", "21", "22-ea"; before Java 9 it was "1.8.0_392".
-    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
-    if answer.returncode != 0 or match is None:
-        said = " ".join(answer.stderr.split())[:200]
-        raise SetupError(f"{java} does not say its version ({said}): {INSTALL_JAVA}.")
-    return int(match[1])
+    said = " ".join(answer.stderr.split())
+    if answer.returncode != 0:  # macOS has a /usr/bin/java that only says that there is none
+        raise SetupError(f"{java} does not run ({said[:200]}): {INSTALL_JAVA}.")
+    return said
 
 
 def _cache_dir() -> Path:
@@ -129,7 +141,7 @@ def _fetch(place: Path, progress: Progress) -> None:
 
 
 def _run_ivy(target: Path, downloads: Path, progress: Progress) -> None:
-    command: list[str | Path] = [find_java(), "-jar", _ivy_jar(), "-ivy", IVY_FILE, "-cache", downloads]
+    command: list[str | Path] = [find_java().path, "-jar", _ivy_jar(), "-ivy", IVY_FILE, "-cache", downloads]
     if settings := os.environ.get("TURNOUT_IVY_SETTINGS"):
         command += ["-settings", settings]
     command += ["-retrieve", f"{target}/[conf]/[artifact]-[revision].[ext]"]

@@ -82,5 +82,8 @@ class KafkaProperties(Properties):
 
     @staticmethod
     def spelled(name: str) -> str:
-        """Kafka's names have dots and no underscore, so `bootstrap_servers` can only mean `bootstrap.servers`."""
-        return name.replace("_", ".")
+        """Kafka's names have dots, all but one, so `bootstrap_servers` can only mean `bootstrap.servers`."""
+        if name == "log_level":
+            return name
+        dotted = name.replace("_", ".")
+        return "bootstrap.servers" if dotted == "metadata.broker.list" else dotted

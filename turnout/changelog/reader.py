@@ -2,24 +2,17 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import orjson
 import polars as pl
 
-from turnout.changelog.store import Change, Store
+from turnout.changelog.store import Store, Watcher
 from turnout.kafka.client import Cluster, Offsets, Record
 from turnout.schema import JoinSchema
 
 POLL_SECONDS = 0.1  # how long stopping may take; a record that comes is read at once
 
 Rejected = Mapping[str, object]
-
-
-class Watcher(Protocol):
-    """Sees each change, in order, on the reader's thread."""
-
-    def changed(self, change: Change) -> None: ...
 
 
 class ChangelogReader:
@@ -58,7 +51,6 @@ class ChangelogReader:
             self._thread.join()
 
     def watch(self, watcher: Watcher, first: Callable[[pl.DataFrame], None]) -> None:
-        """Hand `first` all records of this moment, then every change from there on to `watcher`, and to no other."""
         with self._lock:
             first(self._store.all())
             self._watcher = watcher
@@ -88,7 +80,7 @@ class ChangelogReader:
                     self._take(reader.poll(POLL_SECONDS))
             finally:
                 reader.close()
-        except Exception as error:  # whatever it is, someone has to know that this table stands still
+        except Exception as error:  # noqa: BLE001 - whatever it is, someone has to know that the tables stand still
             if not self._stopping.is_set():
                 self._on_failure(error)
 

@@ -1,7 +1,8 @@
 """What a changelog says at this moment: for each key its newest record."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import polars as pl
 
@@ -15,6 +16,22 @@ class Change:
 
     old: pl.DataFrame
     new: pl.DataFrame
+
+
+class Watcher(Protocol):
+    """Sees each change, in order, on the reader's thread."""
+
+    def changed(self, change: Change) -> None: ...
+
+
+class Changelog(Protocol):
+    """A changelog that is being followed."""
+
+    def watch(self, watcher: Watcher, first: Callable[[pl.DataFrame], None]) -> None:
+        """Hand `first` all records of this moment, then every change from there on to `watcher`, and to no other."""
+
+    def unwatch(self) -> None:
+        """Nobody watches any more."""
 
 
 class Store:

@@ -15,6 +15,7 @@ from turnout.kafka.security import for_librdkafka
 
 REQUEST_SECONDS = 10.0
 
+ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
 """Partition -> offset."""
 
@@ -36,7 +37,7 @@ class Cluster:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self.properties = dict(properties)
-        self._client = {**for_librdkafka(properties), "log_level": "2"}
+        self._client: ClientConfig = {**for_librdkafka(properties), "log_level": "2"}
         self._admin = AdminClient(self._client)
 
     @property
@@ -55,9 +56,7 @@ class Cluster:
     def partitions(self, topic: str) -> list[int]:
         partitions = self._partitions(topic)
         if partitions is None:
-            raise TopicMissing(
-                f"topic {topic!r} does not exist on {self.bootstrap}: create it, or name another"
-            )
+            raise TopicMissing(f"topic {topic!r} does not exist on {self.bootstrap}: create it, or name another")
         return partitions
 
     def _partitions(self, topic: str) -> list[int] | None:
@@ -126,7 +125,7 @@ class Reader:
 
     BATCH = 20_000
 
-    def __init__(self, client: Mapping[str, str], at: Sequence[TopicPartition]) -> None:
+    def __init__(self, client: ClientConfig, at: Sequence[TopicPartition]) -> None:
         self._consumer = Consumer(
             {
                 **client,
@@ -156,7 +155,7 @@ class Reader:
             if error.retriable() or error.code() in (BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN):
                 return None  # librdkafka goes on by itself
             raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
         self._positions[topic, partition] = offset + 1
         return Record(topic, partition, offset, message.timestamp()[1], message.key(), message.value())
 
@@ -171,7 +170,7 @@ class Reader:
 class Publisher:
     """Publishes single records and waits until the broker has them."""
 
-    def __init__(self, client: Mapping[str, str]) -> None:
+    def __init__(self, client: ClientConfig) -> None:
         self._producer = Producer({**client, "linger.ms": 0, "delivery.timeout.ms": int(REQUEST_SECONDS * 1000)})
 
     def publish(self, topic: str, value: bytes) -> tuple[int, int]:
@@ -184,7 +183,7 @@ class Publisher:
         error, message = delivered[0]
         if error is not None:
             raise KafkaError(f"cannot publish to topic {topic!r}: {error.str()}")
-        return message.partition(), message.offset()
+        return message.partition() or 0, message.offset() or 0
 
 
 def _text(error: KafkaException) -> str:

@@ -6,7 +6,9 @@ from pyspark.sql import functions as F
 from turnout.schema import JoinSchema
 
 
-def changelog(left: DataFrame, right: DataFrame, schema: JoinSchema, changelog_topic: str, rejected_topic: str) -> DataFrame:
+def changelog(
+    left: DataFrame, right: DataFrame, schema: JoinSchema, changelog_topic: str, rejected_topic: str
+) -> DataFrame:
     """What goes to Kafka: a record per changed key (turnout/changelog/record.py), and one per rejected record."""
     groups = (
         left.unionByName(right, allowMissingColumns=True)

@@ -4,14 +4,15 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
+from turnout.config import Trigger
 from turnout.errors import BuildFailed
 from turnout.pipeline.cogroup import changelog
 from turnout.pipeline.manifest import Manifest
@@ -25,11 +26,6 @@ CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: 
 LARGEST_RECORD_BYTES = 100 * 1024 * 1024  # all rows of a key; the largest request that a broker takes by default
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
-
-
-class Trigger(StrEnum):
-    REALTIME = "realtime"
-    MICROBATCH = "microbatch"
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,8 @@ class Pipeline:
         }
         try:
             writer = changes.writeStream.format("kafka").outputMode("update").options(**sink)
-            return writer.trigger(**trigger).queryName(self._query_name(trigger)).start()  # type: ignore[call-overload]
+            query = writer.trigger(**trigger).queryName(self._query_name(trigger)).start()  # type: ignore[call-overload]
+            return cast(StreamingQuery, query)
         except (PySparkException, Py4JError) as error:
             raise BuildFailed(f"{self._name}: Spark refuses the query: {_reason(error)}") from None
 
@@ -127,7 +124,7 @@ class Pipeline:
     def _ended(self, query: StreamingQuery) -> bool:
         """Wait a moment; True once the query has ended well, an error once it has failed."""
         try:
-            return bool(query.awaitTermination(POLL_SECONDS))
+            return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]  # it takes fractions too
         except PySparkException as error:
             raise BuildFailed(f"{self._name}: {_reason(error)}") from None
 
@@ -144,7 +141,7 @@ class Pipeline:
         reason = "the query ended by itself"
         try:
             query.awaitTermination()
-        except Exception as error:  # also what Py4J raises when Spark's process is gone
+        except Exception as error:  # noqa: BLE001 - also what Py4J raises when Spark's process is gone
             reason = _reason(error)
         if not self._stopping.is_set():
             on_failure(BuildFailed(f"{self._name}: {reason}"))

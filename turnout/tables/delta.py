@@ -27,9 +27,15 @@ class Delta:
         Two rows are taken to be equal if their `identity` is: the id, and columns that change whenever the row does.
         The latter serve only this, and are left out of the upserts.
         """
-        upserts = new.join(old, on=list(identity), how="anti", nulls_equal=True, maintain_order="left")
-        removes = old.join(new, on=ROW, how="anti", maintain_order="left")
-        return cls(upserts.drop(name for name in identity if name != ROW), removes.get_column(ROW))
+        upserts, removes = new, old.get_column(ROW)
+        # A join takes 0.3 ms however few the rows; most often one side of a key has not changed, or is new.
+        if all(old.get_column(name).equals(new.get_column(name)) for name in identity):
+            upserts, removes = new.clear(), removes.clear()
+        elif not old.is_empty():
+            upserts = new.join(old, on=list(identity), how="anti", nulls_equal=True, maintain_order="left")
+            removes = old.join(new, on=ROW, how="anti", maintain_order="left").get_column(ROW)
+        shown = [column for column in upserts.get_columns() if column.name not in identity]
+        return cls(upserts.get_column(ROW).to_frame().hstack(shown), removes)
 
 
 def merge(deltas: Sequence[Delta]) -> Delta:
@@ -37,10 +43,9 @@ def merge(deltas: Sequence[Delta]) -> Delta:
     if len(deltas) == 1:
         return deltas[0]
     upserts = pl.concat([delta.upserts for delta in deltas])
+    removes = pl.concat([delta.removes for delta in deltas])
     last = _last_words(deltas)
-    upserted = last.get_column("upsert").drop_nulls()
-    removed = last.filter(pl.col("upsert").is_null()).get_column("id")
-    return Delta(upserts[upserted], removed.alias(ROW))
+    return Delta(upserts[last.get_column("upsert").drop_nulls()], removes[last.get_column("remove").drop_nulls()])
 
 
 def apply(base: pl.DataFrame, deltas: Sequence[Delta]) -> pl.DataFrame:
@@ -49,16 +54,22 @@ def apply(base: pl.DataFrame, deltas: Sequence[Delta]) -> pl.DataFrame:
         return base
     delta = merge(deltas)
     touched = pl.concat([delta.upserts.get_column(ROW), delta.removes])
-    untouched = base.filter(~base.get_column(ROW).is_in(touched.implode()))
+    untouched = base.join(touched.to_frame(ROW), on=ROW, how="anti", maintain_order="left")
     return pl.concat([untouched, delta.upserts])
 
 
 def _last_words(deltas: Sequence[Delta]) -> pl.DataFrame:
-    """For each id, in the order of their last words: the number of its last upsert, null if it was removed."""
-    words, upserts = [], 0
+    """The last word on each id, in their order: its number among all upserts, or among all removes."""
+    words: list[pl.DataFrame] = []
+    upserts = removes = 0
     for delta in deltas:
-        numbers = pl.int_range(upserts, upserts + delta.upserts.height, dtype=pl.UInt32, eager=True)
-        words.append(pl.DataFrame({"id": delta.upserts.get_column(ROW), "upsert": numbers}))
-        words.append(pl.DataFrame({"id": delta.removes, "upsert": pl.Series([None], dtype=pl.UInt32).new_from_index(0, delta.removes.len())}))
+        words.append(_numbered(delta.upserts.get_column(ROW), "upsert", upserts))
+        words.append(_numbered(delta.removes, "remove", removes))
         upserts += delta.upserts.height
-    return pl.concat(words).unique("id", keep="last", maintain_order=True)
+        removes += delta.removes.len()
+    return pl.concat(words, how="diagonal").unique("id", keep="last", maintain_order=True)
+
+
+def _numbered(ids: pl.Series, name: str, first: int) -> pl.DataFrame:
+    numbers = pl.int_range(first, first + ids.len(), dtype=pl.UInt32, eager=True)
+    return pl.DataFrame({"id": ids, name: numbers})

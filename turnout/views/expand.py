@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from turnout.schema import JoinSchema, JoinType, Match
+from turnout.tables.delta import ROW
 
-ROW = "_row"
-"""The id of a row: the first column of every table."""
+__all__ = ["MATCH", "ROW", "Expanded", "expand"]
 
 MATCH = "_match"
 """Only in the joined table: the id of the row that a row is shown with, null if there is none. Not for people."""
@@ -54,7 +54,7 @@ def _rows(lists: pl.Series) -> pl.DataFrame:
     """The rows of one side, of all records, one after the other."""
     rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
     ids = rows.get_column("p").cast(pl.String) + ":" + rows.get_column("o").cast(pl.String)
-    return pl.DataFrame([ids.alias(ROW), *rows.get_column("v").struct.unnest().get_columns()])
+    return ids.to_frame(ROW).hstack(rows.get_column("v").struct.unnest())
 
 
 def _unmatched_where_key_is_null(records: pl.DataFrame) -> pl.DataFrame:
@@ -71,8 +71,8 @@ class _Join:
     right: pl.DataFrame
     schema: JoinSchema
 
-    def rows(self, join: JoinType, match: Match) -> pl.DataFrame:
-        match join, match:
+    def rows(self, join: JoinType, shown_with: Match) -> pl.DataFrame:
+        match join, shown_with:
             case JoinType.SEMI, _:
                 return self._left_alone(self._latest("r", beside="l").is_not_null())
             case JoinType.ANTI, _:
@@ -133,14 +133,13 @@ class _Join:
 
     def _shown(self, ids: pl.Series, left: pl.DataFrame, right: pl.DataFrame, matches: pl.Series) -> pl.DataFrame:
         """Left and right rows side by side, a null row standing for none."""
-        columns = [ids.alias(ROW), *left.get_columns()[1:]]
-        if left.get_column(ROW).null_count():
+        columns = left.get_columns()[1:]
+        if left.get_column(ROW).null_count():  # a right row alone: its key is the key
             key = left.get_column(self.schema.key)
-            columns[left.get_column_index(self.schema.key)] = key.zip_with(
-                key.is_not_null(), right.get_column(self.schema.key)
-            )
+            filled = key.zip_with(key.is_not_null(), right.get_column(self.schema.key))
+            columns = [filled if column.name == self.schema.key else column for column in columns]
         columns += [right.get_column(name).alias(shown) for name, shown in self.schema.right_names.items()]
-        return pl.DataFrame([*columns, matches.alias(MATCH)])
+        return ids.to_frame(ROW).hstack([*columns, matches.alias(MATCH)])
 
 
 def _numbers(side: str) -> pl.Expr:

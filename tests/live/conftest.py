@@ -1,0 +1,27 @@
+"""One real broker for the whole run. Topics are per test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turnout.java import JavaParts, java_parts
+from turnout.kafka.embedded import EmbeddedBroker
+
+
+@pytest.fixture(scope="session")
+def parts() -> JavaParts:
+    return java_parts(print)
+
+
+@pytest.fixture(scope="session")
+def broker(parts: JavaParts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), parts.broker) as running:
+        yield running
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.live)

@@ -1,0 +1,104 @@
+"""What the orchestrator works with: each part is handed in, so that a test can hand in others."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from turnout.changelog.store import Changelog
+from turnout.control.message import ControlMessage
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.states import State
+from turnout.schema import Topics
+
+
+class Pipeline(Protocol):
+    """A pipeline that runs and has caught up."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def topics(self) -> Topics: ...
+
+    @property
+    def changelog(self) -> Changelog: ...
+
+    def promote(self) -> None:
+        """It is shown now: from here on a restart resumes it."""
+
+    def stop(self) -> None:
+        """End it and keep what it needs to go on later."""
+
+    def retire(self) -> None:
+        """End it and delete all that it made."""
+
+
+class Build(Protocol):
+    """A pipeline that is being built."""
+
+    def cancel(self) -> None:
+        """End it; all that it made is gone when this returns."""
+
+
+@dataclass(frozen=True)
+class CatchingUp:
+    build: int
+
+
+@dataclass(frozen=True)
+class Ready:
+    build: int
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True)
+class Failed:
+    """It did not become ready, and has cleaned up after itself."""
+
+    build: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Died:
+    """A pipeline that had been ready runs no longer."""
+
+    pipeline: str
+    reason: str
+
+
+BuildEvent = CatchingUp | Ready | Failed | Died
+
+
+class Builder(Protocol):
+    def missing(self, topics: Sequence[str]) -> list[str]:
+        """Those of the topics that do not exist."""
+
+    def sweep(self, topics: Topics | None) -> None:
+        """Delete what an earlier run left behind, but for a pipeline on these topics that can go on."""
+
+    def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> Build:
+        """Begin to build, or to resume what an earlier run left; what becomes of it is reported."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """The one row of the status table."""
+
+    desired: Desired
+    last_applied_ms: int | None
+    state: State
+    generation: int
+    message: str
+
+
+class Public(Protocol):
+    """The public tables, as far as the orchestrator writes them."""
+
+    def outcome(self, message: ControlMessage, outcome: str | None) -> None:
+        """What has become of a control message; None: it is under way."""
+
+    def status(self, status: Status) -> None: ...
+
+    def show(self, generation: int, pipeline: Pipeline, desired: Desired) -> None:
+        """Swap: from now on the public tables show this pipeline by this join."""

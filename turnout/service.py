@@ -1,0 +1,147 @@
+"""All parts of Turnout in one process, put together and taken apart in the right order."""
+
+import logging
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from turnout.config import Config
+from turnout.control.listener import ControlListener
+from turnout.errors import KafkaError, TurnoutError
+from turnout.java import java_parts
+from turnout.kafka.client import Cluster, Publisher
+from turnout.kafka.embedded import EmbeddedBroker
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.orchestrator import History, Orchestrator
+from turnout.pipeline.builder import PipelineBuilder, RunningPipeline
+from turnout.pipeline.session import start_session
+from turnout.schema import Topics
+from turnout.tables.public import PublicTables, control_fields
+
+log = logging.getLogger(__name__)
+
+
+class Service:
+    """The public tables exist as soon as this does; everything else starts in the background."""
+
+    def __init__(self, config: Config, bus: EmbeddedBroker | None = None) -> None:
+        """`bus` is a broker that runs already, for whoever has one."""
+        self.config = config
+        self.tables = PublicTables(config)
+        self._broker = bus
+        self._own_broker = False
+        self._started = time.monotonic()
+        self._spark: Future[SparkSession] = Future()
+        self._orchestrator: Orchestrator | None = None
+        self._listener: ControlListener | None = None
+        self._data: Cluster | None = None
+        self._publisher: Publisher | None = None
+        self._stopping = threading.Event()
+        self._starter = threading.Thread(target=self._start_parts, name="start", daemon=True)
+
+    @property
+    def uptime_seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def start(self) -> None:
+        root = logging.getLogger("turnout")
+        root.setLevel(logging.INFO)
+        root.addHandler(self.tables.log_handler)
+        self.config.state_dir.mkdir(parents=True, exist_ok=True)
+        self._starter.start()
+
+    def stop(self) -> None:
+        """End everything; the next start resumes from here."""
+        self._stopping.set()
+        self._starter.join()
+        if self._listener is not None:
+            self._listener.stop()
+        if self._orchestrator is not None:
+            self._orchestrator.stop()
+        if self._spark.done() and self._spark.exception() is None:
+            self._spark.result().stop()
+        if self._broker is not None and self._own_broker:
+            self._broker.stop()
+        logging.getLogger("turnout").removeHandler(self.tables.log_handler)
+
+    @property
+    def ready(self) -> bool:
+        return self._orchestrator is not None and self._orchestrator.live is not None
+
+    def publish_control(self, value: bytes) -> str:
+        """Publish a control message; its id in the control table."""
+        if self._publisher is None:
+            raise KafkaError("Turnout is still starting and not yet connected to Kafka: try again in a few seconds")
+        partition, offset = self._publisher.publish(self.config.control.topic, value)
+        return f"{partition}:{offset}"
+
+    def lag(self) -> dict[str, int | None]:
+        """Data topic -> how many of its messages are not in the tables yet; None: unknown."""
+        live = self._orchestrator.live if self._orchestrator else None
+        if live is None or self._data is None or not isinstance(live.pipeline, RunningPipeline):
+            return {}
+        return {
+            topic: self._lag_of(topic, live.pipeline)
+            for topic in (live.pipeline.topics.left, live.pipeline.topics.right)
+        }
+
+    def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int | None:
+        assert self._data is not None
+        seen, starts = pipeline.changelog.seen(), pipeline.manifest.starts[topic]
+        try:
+            ends = self._data.end_offsets(topic)
+        except KafkaError:
+            return None
+        next_offsets = {part: max(seen.get((topic, part), -1) + 1, starts.get(str(part), 0)) for part in ends}
+        return sum(max(0, end - next_offsets[partition]) for partition, end in ends.items())
+
+    def _start_parts(self) -> None:
+        try:
+            jars = java_parts(log.info)
+            threading.Thread(target=self._start_spark, args=(jars.spark,), name="start spark", daemon=True).start()
+            self._data = Cluster(self.config.kafka)
+            self._publisher = self._data.publisher()
+            bus = (
+                Cluster(self.config.bus)
+                if self.config.bus
+                else Cluster({"bootstrap.servers": self._own_bus(jars.broker)})
+            )
+            self._start_control(self._data, bus)
+        except TurnoutError as error:
+            log.error("Turnout cannot start: %s", error)
+
+    def _own_bus(self, jars: tuple[Path, ...]) -> str:
+        if self._broker is None:
+            self._broker = EmbeddedBroker(self.config.state_dir / "kafka", jars)
+            self._own_broker = True
+            self._broker.start()
+        return self._broker.bootstrap
+
+    def _start_spark(self, jars: tuple[Path, ...]) -> None:
+        spark = self.config.spark
+        try:
+            self._spark.set_result(start_session(spark.master, spark.conf, jars, self.config.state_dir / "spark.log"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits for Spark has to know
+            self._spark.set_exception(TurnoutError(f"Spark does not start: {error}"))
+
+    def _start_control(self, data: Cluster, bus: Cluster) -> None:
+        join, tables = self.config.join, self.config.tables
+        default = Desired(Topics(tables[join.left].topic, tables[join.right].topic), join.type)
+        builder = PipelineBuilder(self.config, self._spark, data, bus, self.tables.rejected)
+        orchestrator = self._orchestrator = Orchestrator(
+            default,
+            control_fields(self.config),
+            self.config.switch,
+            builder,
+            self.tables,
+            time.monotonic,
+            lambda: int(time.time() * 1000),
+        )
+        orchestrator.start()
+        self._listener = ControlListener(
+            data, self.config.control.topic, lambda messages: orchestrator.post(History(messages)), orchestrator.post
+        )
+        self._listener.start()

@@ -1,0 +1,47 @@
+"""Rows under a stable name."""
+
+import polars as pl
+
+from turnout.changelog.record import dtypes
+from turnout.schema import Columns
+from turnout.tables.delta import ROW, Delta, apply, merge
+
+# Changes are kept as they come and merged in tiers, each of up to this many: a change costs little however large the
+# table is, and a snapshot never has to merge more than a few dozen.
+TIER = 16
+
+
+class LiveTable:
+    """The rows of one public table, each with its id. Not thread-safe: the registry guards it."""
+
+    def __init__(self, name: str, columns: Columns) -> None:
+        self.name = name
+        self.columns = columns
+        self._rows = pl.DataFrame(schema={ROW: pl.String(), **dtypes(columns)})
+        self._tiers: list[list[Delta]] = []
+
+    def rows(self) -> pl.DataFrame:
+        """All rows, those that changed last at the end."""
+        if self._tiers:
+            oldest_first = [delta for tier in reversed(self._tiers) for delta in tier]
+            self._rows = apply(self._rows, oldest_first)
+            self._tiers = []
+        return self._rows
+
+    def change(self, delta: Delta) -> None:
+        for tier in self._tiers:
+            tier.append(delta)
+            if len(tier) < TIER:
+                return
+            delta = merge(tier)
+            tier.clear()
+        self._tiers.append([delta])
+
+    def swap(self, rows: pl.DataFrame) -> Delta:
+        """Take these rows instead; what that changed."""
+        held = self.rows()
+        self._rows = rows.select(held.columns)
+        return Delta(
+            self._rows.join(held, on=held.columns, how="anti", nulls_equal=True),
+            held.get_column(ROW).filter(~held.get_column(ROW).is_in(self._rows.get_column(ROW).implode())),
+        )

@@ -1,0 +1,94 @@
+"""The seven public tables, made from the configuration before anything else runs."""
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from turnout.changelog.store import Changelog
+from turnout.config import Config
+from turnout.control.message import ControlFields, ControlMessage
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.parts import Pipeline, Status
+from turnout.tables.live_table import LiveTable
+from turnout.tables.registry import Registry
+from turnout.tables.system import (
+    CONTROL_COLUMNS,
+    LOG_COLUMNS,
+    NEWEST,
+    REJECTED_COLUMNS,
+    LogTable,
+    RowTable,
+    iso,
+    rejected_rows,
+    status_columns,
+)
+from turnout.views.view import View
+
+STATUS_ROW = "status"
+
+
+def control_fields(config: Config) -> ControlFields:
+    return ControlFields(f"{config.join.left}Topic", f"{config.join.right}Topic")
+
+
+class PublicTables:
+    def __init__(self, config: Config) -> None:
+        self._config, self._schema = config, config.join_schema()
+        self._fields = control_fields(config)
+        self.names = config.public_names
+        columns = {
+            self.names.left: self._schema.left.columns,
+            self.names.right: self._schema.right.columns,
+            self.names.joined: self._schema.joined_columns,
+            self.names.control: CONTROL_COLUMNS,
+            self.names.status: status_columns(self._fields.left, self._fields.right),
+            self.names.logs: LOG_COLUMNS,
+            self.names.rejected: REJECTED_COLUMNS,
+        }
+        tables = {name: LiveTable(name, its_columns) for name, its_columns in columns.items()}
+        self.registry = Registry(tables.values())
+        self._control = RowTable(self.registry, tables[self.names.control], NEWEST)
+        self._status = RowTable(self.registry, tables[self.names.status])
+        self._rejected = RowTable(self.registry, tables[self.names.rejected], NEWEST)
+        self.log_handler = LogTable(RowTable(self.registry, tables[self.names.logs], NEWEST))
+        self._shown: Changelog | None = None
+
+    def outcome(self, message: ControlMessage, outcome: str | None) -> None:
+        row = {
+            "ts": iso(message.timestamp_ms),
+            "partition": message.partition,
+            "offset": message.offset,
+            "value": message.value.decode(errors="replace"),
+            "outcome": outcome,
+        }
+        self._control.put({message.id: row})
+
+    def status(self, status: Status) -> None:
+        row = {
+            self._fields.left: status.desired.topics.left,
+            self._fields.right: status.desired.topics.right,
+            self._fields.join: str(status.desired.join),
+            "lastApplied": None if status.last_applied_ms is None else iso(status.last_applied_ms),
+            "state": str(status.state),
+            "generation": status.generation,
+            "message": status.message,
+        }
+        self._status.put({STATUS_ROW: row})
+
+    def show(self, generation: int, pipeline: Pipeline, desired: Desired) -> None:
+        match = self._config.join.match
+        view = View(self.registry, self.names, self._schema, desired.join, match, generation)
+        pipeline.changelog.watch(view, view.show)
+        if self._shown is not None and self._shown is not pipeline.changelog:
+            self._shown.unwatch()
+        self._shown = pipeline.changelog
+
+    def rejected(self, records: Iterable[Mapping[str, object]]) -> None:
+        self._rejected.put(rejected_rows(records))
+
+    def status_row(self) -> dict[str, object]:
+        return self._only_row(self.registry.snapshot(self.names.status).rows)
+
+    @staticmethod
+    def _only_row(rows: pl.DataFrame) -> dict[str, object]:
+        return rows.drop("_row").row(0, named=True)

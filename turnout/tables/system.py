@@ -1,0 +1,102 @@
+"""The tables about Turnout itself: control messages, status, log lines, rejected records."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+import polars as pl
+
+from turnout.schema import Columns, ColumnType
+from turnout.tables.delta import ROW, Delta
+from turnout.tables.live_table import LiveTable
+from turnout.tables.registry import Registry
+
+NEWEST = 10_000  # rows that the log and the rejected records are kept for
+SHOWN_VALUE_BYTES = 1024
+
+CONTROL_COLUMNS: Columns = {
+    "ts": ColumnType.STRING,
+    "partition": ColumnType.LONG,
+    "offset": ColumnType.LONG,
+    "value": ColumnType.STRING,
+    "outcome": ColumnType.STRING,
+}
+LOG_COLUMNS: Columns = {"ts": ColumnType.STRING, "level": ColumnType.STRING, "msg": ColumnType.STRING}
+REJECTED_COLUMNS: Columns = {
+    "ts": ColumnType.STRING,
+    "topic": ColumnType.STRING,
+    "partition": ColumnType.LONG,
+    "offset": ColumnType.LONG,
+    "reason": ColumnType.STRING,
+    "value": ColumnType.STRING,
+}
+
+
+def status_columns(left_field: str, right_field: str) -> Columns:
+    return {
+        left_field: ColumnType.STRING,
+        right_field: ColumnType.STRING,
+        "joinType": ColumnType.STRING,
+        "lastApplied": ColumnType.STRING,
+        "state": ColumnType.STRING,
+        "generation": ColumnType.LONG,
+        "message": ColumnType.STRING,
+    }
+
+
+def iso(timestamp_ms: int) -> str:
+    moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class RowTable:
+    """A table that is written row by row, each under an id; beyond `newest` rows the oldest go."""
+
+    def __init__(self, registry: Registry, table: LiveTable, newest: int | None = None) -> None:
+        self._registry, self._table, self._newest = registry, table, newest
+        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._schema = table.rows().schema
+
+    def put(self, rows: Mapping[str, Mapping[str, object]]) -> None:
+        """Put rows by id: new ones, or in place of those that are there."""
+        with self._registry.at_once():
+            self._ids.update(dict.fromkeys(rows))
+            excess = max(0, len(self._ids) - self._newest) if self._newest else 0
+            removed = [self._ids.popitem(last=False)[0] for _ in range(excess)]
+            kept = [{ROW: id_, **row} for id_, row in rows.items() if id_ in self._ids]
+            upserts = pl.DataFrame(kept, schema=self._schema)
+            removes = pl.Series(ROW, removed, dtype=pl.String)
+            self._registry.change({self._table.name: Delta(upserts, removes)})
+
+
+class LogTable(logging.Handler):
+    """Log lines of the product as rows."""
+
+    def __init__(self, table: RowTable) -> None:
+        super().__init__()
+        self._rows = table
+        self._count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The handler's own lock is held here, so the count is safe.
+        self._count += 1
+        row = {"ts": iso(int(record.created * 1000)), "level": record.levelname, "msg": record.getMessage()}
+        self._rows.put({str(self._count): row})
+
+
+def rejected_rows(records: Iterable[Mapping[str, object]]) -> dict[str, dict[str, object]]:
+    """Rejected records as rows; one that a restarted pipeline sends again has the same id."""
+    return {
+        f"{record['topic']}/{record['partition']}/{record['offset']}": {
+            **record,
+            "ts": iso(int(str(record["ts"]))),
+            "value": cut(str(record.get("value") or "").encode()),
+        }
+        for record in records
+    }
+
+
+def cut(value: bytes) -> str:
+    """A value as text, cut at 1 KiB."""
+    return value[:SHOWN_VALUE_BYTES].decode(errors="ignore" if len(value) > SHOWN_VALUE_BYTES else "replace")
