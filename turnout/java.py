@@ -188,10 +188,12 @@ def _ivy_jar() -> Path:
     return found[-1]
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """Fetches the parts; with --check it only looks for Java, which needs nothing but Python itself."""
     try:
         find_java()
-        java_parts(lambda text: print(text, flush=True))
+        if arguments != ["--check"]:
+            java_parts(lambda text: print(text, flush=True))
     except SetupError as error:
         print(error, file=sys.stderr)
         return 1
@@ -199,4 +201,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

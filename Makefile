@@ -1,0 +1,46 @@
+# Everything that is done to Turnout. `make` alone shows the menu.
+# Set-up happens by itself: .venv/.ready says that it is done for the files it depends on.
+
+PYTHON_IN_VENV := .venv/bin/python
+# More for the command that is run: make test ARGS="-k guard", make demo ARGS="--port 9000".
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench-latency lock clean
+
+help: ## show this menu
+	@echo 'Turnout: make …'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.ready ## run everything on this machine, with sample data, and open the page it names
+	@.venv/bin/turnout demo $(ARGS)
+
+test: .venv/.ready-dev ## run all tests: unit, live (real Kafka and Spark), browser (Chromium)
+	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m pytest $(ARGS)
+
+check: .venv/.ready-dev ## formatting, lint, types
+	@$(PYTHON_IN_VENV) -m ruff format --check .
+	@$(PYTHON_IN_VENV) -m ruff check .
+	@$(PYTHON_IN_VENV) -m mypy
+
+format: .venv/.ready-dev ## format the code and mend what the linter can mend
+	@$(PYTHON_IN_VENV) -m ruff format .
+	@$(PYTHON_IN_VENV) -m ruff check --fix .
+
+bench-latency: .venv/.ready ## measure: message produced -> row in the live table, and in a remote client
+	@$(PYTHON_IN_VENV) -m bench.latency $(ARGS)
+
+lock: .venv/.ready ## renew the lock files from pyproject.toml (ARGS=--upgrade: newest versions)
+	@scripts/lock $(ARGS)
+
+clean: ## remove what tools leave behind (.venv and .turnout stay)
+	rm -rf build turnout.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find turnout tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/.ready: pyproject.toml requirements-build.lock requirements.lock java/ivy.xml
+	@scripts/setup run
+	@touch $@
+
+.venv/.ready-dev: .venv/.ready requirements-dev.lock
+	@scripts/setup dev
+	@touch $@
