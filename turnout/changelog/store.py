@@ -50,6 +50,8 @@ class Store:
 
     def take(self, records: Iterable[tuple[bytes, bytes]]) -> Change | None:
         """Take records in the order they came; what changed by them, or None."""
+        # The last word of each key. Where a restarted pipeline's older version comes last, the newer one is held up,
+        # not lost: it comes again.
         latest = dict(records)
         held = {key: record for key in latest if (record := self._records.get(key)) is not None}
         old = decode(list(held.values()), self._schema)

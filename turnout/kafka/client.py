@@ -3,6 +3,7 @@
 Readers are assigned, never subscribed: no consumer group is needed, and none that died can hold up a restart.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from turnout.errors import KafkaError, TopicMissing
 from turnout.kafka.security import for_librdkafka
 
 REQUEST_SECONDS = 10.0
+RETRY_SECONDS = 0.02
 
 ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
@@ -86,11 +88,17 @@ class Cluster:
 
     def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
         asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
-        try:
-            answers = self._admin.list_offsets(asked, request_timeout=REQUEST_SECONDS)
-            return {at.partition: answer.result().offset for at, answer in answers.items()}
-        except KafkaException as error:
-            raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while True:
+            try:
+                answers = self._admin.list_offsets(asked, request_timeout=REQUEST_SECONDS)
+                return {at.partition: answer.result().offset for at, answer in answers.items()}
+            except KafkaException as error:
+                # A topic that was created a moment ago has no leader yet, as far as the client knows.
+                if not _passing(error) or time.monotonic() > deadline:
+                    raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
+                time.sleep(RETRY_SECONDS)
+                self._metadata(topic)
 
     def create_topics(self, names: Sequence[str], partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Create topics; one that is there already is left as it is."""
@@ -184,6 +192,13 @@ class Publisher:
         if error is not None:
             raise KafkaError(f"cannot publish to topic {topic!r}: {error.str()}")
         return message.partition() or 0, message.offset() or 0
+
+
+def _passing(error: KafkaException) -> bool:
+    cause = error.args[0]
+    return isinstance(cause, BrokerError) and (
+        cause.retriable() or cause.code() in (BrokerError.NOT_LEADER_FOR_PARTITION, BrokerError.LEADER_NOT_AVAILABLE)
+    )
 
 
 def _text(error: KafkaException) -> str:

@@ -34,14 +34,14 @@ def control_fields(config: Config) -> ControlFields:
 class PublicTables:
     def __init__(self, config: Config) -> None:
         self._config, self._schema = config, config.join_schema()
-        self._fields = control_fields(config)
+        self.fields = control_fields(config)
         self.names = config.public_names
         columns = {
             self.names.left: self._schema.left.columns,
             self.names.right: self._schema.right.columns,
             self.names.joined: self._schema.joined_columns,
             self.names.control: CONTROL_COLUMNS,
-            self.names.status: status_columns(self._fields.left, self._fields.right),
+            self.names.status: status_columns(self.fields.left, self.fields.right),
             self.names.logs: LOG_COLUMNS,
             self.names.rejected: REJECTED_COLUMNS,
         }
@@ -65,9 +65,9 @@ class PublicTables:
 
     def status(self, status: Status) -> None:
         row = {
-            self._fields.left: status.desired.topics.left,
-            self._fields.right: status.desired.topics.right,
-            self._fields.join: str(status.desired.join),
+            self.fields.left: status.desired.topics.left,
+            self.fields.right: status.desired.topics.right,
+            self.fields.join: str(status.desired.join),
             "lastApplied": None if status.last_applied_ms is None else iso(status.last_applied_ms),
             "state": str(status.state),
             "generation": status.generation,

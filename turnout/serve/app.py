@@ -1,0 +1,155 @@
+"""The HTTP interface: the page, REST, server-sent changes, Perspective's socket, health and metrics."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+from fastapi import FastAPI, Query, Request, WebSocket
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+
+from turnout import __version__
+from turnout.errors import KafkaError, QueryRefused
+from turnout.serve.changes import Changes
+from turnout.serve.metrics import exposition
+from turnout.serve.outcome import outcome_of
+from turnout.serve.perspective import PerspectiveTables
+from turnout.serve.snapshot import MEDIA_TYPES, Format, encode, select
+from turnout.service import Service
+
+WEB = Path(__file__).parent / "web"
+OUTCOME_SECONDS = 30.0  # how long POST /api/control waits before it answers 202
+LARGEST_CONTROL_BYTES = 64 * 1024
+
+
+def create_app(service: Service) -> FastAPI:
+    registry = service.tables.registry
+    perspective = PerspectiveTables(registry)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        perspective.start()
+        yield
+        await asyncio.to_thread(perspective.stop)
+
+    app = FastAPI(title="Turnout", version=__version__, lifespan=lifespan)
+
+    @app.exception_handler(QueryRefused)
+    async def refused(_: Request, error: QueryRefused) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 404 if "no table" in str(error) else 400)
+
+    @app.get("/api/status", tags=["status"])
+    def status() -> dict[str, object]:
+        """The status row, with uptime and the lag of each topic."""
+        return {
+            **service.tables.status_row(),
+            "uptimeSeconds": round(service.uptime_seconds, 3),
+            "lag": service.lag(),
+        }
+
+    @app.get("/api/tables", tags=["tables"])
+    def tables() -> dict[str, object]:
+        """All tables with their columns and row counts."""
+        return {
+            "tables": [
+                {"name": name, "columns": table.columns, "rows": registry.snapshot(name).rows.height}
+                for name, table in registry.tables.items()
+            ]
+        }
+
+    @app.get("/api/tables/{name}", tags=["tables"])
+    def table(
+        name: str,
+        format: Format = Format.JSON,
+        limit: Annotated[int | None, Query(ge=0)] = None,
+        sort: str | None = None,
+        filter: Annotated[list[str] | None, Query()] = None,
+    ) -> Response:
+        """A consistent snapshot. `sort=balance:desc,userId`; `filter=balance>100`, given as often as needed."""
+        snapshot = registry.snapshot(name)
+        rows = select(snapshot.rows, registry.tables[name].columns, filter or [], sort, limit)
+        return Response(encode(snapshot, rows, format), media_type=MEDIA_TYPES[format])
+
+    @app.get("/api/tables/{name}/changes", tags=["tables"])
+    async def changes(name: str) -> StreamingResponse:
+        """Server-sent events: `snapshot`, then `change` and `swap`."""
+        if name not in registry.tables:
+            raise QueryRefused(f"there is no table {name!r}; there are {', '.join(registry.tables)}")
+        stream = Changes(registry, name).stream()
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @app.post("/api/control", tags=["control"])
+    async def control(request: Request) -> JSONResponse:
+        """Publish a control message and answer with its outcome; 202 with its id if that takes longer."""
+        value = await request.body()
+        if len(value) > LARGEST_CONTROL_BYTES:
+            return JSONResponse({"error": f"a control message has at most {LARGEST_CONTROL_BYTES} bytes"}, 413)
+        try:
+            id_ = await asyncio.to_thread(service.publish_control, value)
+        except KafkaError as error:
+            return JSONResponse({"error": str(error)}, 503)
+        outcome = await outcome_of(registry, service.tables.names.control, id_, OUTCOME_SECONDS)
+        if outcome is None:
+            return JSONResponse({"id": id_}, 202)
+        return JSONResponse({"id": id_, "outcome": outcome}, 422 if outcome.startswith("rejected") else 200)
+
+    @app.get("/healthz", tags=["health"])
+    def healthz() -> dict[str, str]:
+        return {"status": "up"}
+
+    @app.get("/readyz", tags=["health"])
+    def readyz() -> JSONResponse:
+        ready = service.ready
+        return JSONResponse({"status": "live" if ready else "starting"}, 200 if ready else 503)
+
+    @app.get("/metrics", tags=["health"])
+    def metrics() -> Response:
+        content, media_type = exposition(service)
+        return Response(content, media_type=media_type)
+
+    @app.websocket("/perspective")
+    async def perspective_socket(websocket: WebSocket) -> None:
+        await perspective.session(websocket).run()
+
+    add_page(app, service)
+    return app
+
+
+def add_page(app: FastAPI, service: Service) -> None:
+    """The page: its own files, and Perspective's from the wheel. Nothing comes from elsewhere."""
+    names = service.tables.names
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+
+    @app.get("/page.json", include_in_schema=False)
+    def about() -> Response:
+        """What the page has to know about this configuration."""
+        fields = service.tables.fields
+        return Response(
+            orjson.dumps(
+                {
+                    "tables": {key: getattr(names, key) for key in names.__dataclass_fields__},
+                    "fields": {"left": fields.left, "right": fields.right, "join": fields.join},
+                }
+            ),
+            media_type="application/json",
+        )
+
+    @app.get("/web/{file}", include_in_schema=False)
+    def web(file: str) -> Response:
+        path = WEB / file
+        if path.name != file or not path.is_file():
+            return Response(status_code=404)
+        return FileResponse(path, headers={"Cache-Control": "no-cache"})
+
+    @app.get("/assets/{file}", include_in_schema=False)
+    def asset(file: str) -> Response:
+        if file not in ("perspective-anywidget.js", "perspective-anywidget.css"):
+            return Response(status_code=404)
+        path = Path(str(resources.files("perspective"))) / "widget" / "static" / file
+        return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})

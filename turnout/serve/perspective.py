@@ -1,0 +1,239 @@
+"""The public tables inside a Perspective server, and the socket through which pages read them.
+
+Perspective does nothing until it is polled. So all that has changed goes in first, of all tables, and then one poll
+shows it: a viewer never sees half of a swap.
+"""
+
+import asyncio
+import io
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import perspective
+import polars as pl
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from turnout.tables.delta import ROW, Delta, merge
+from turnout.tables.registry import Changed, Event, Registry
+
+# Under load an update is shown at most this often; a change that comes alone is shown at once. Rest at least as long
+# as the last update took: half the time is left for those who ask.
+LEAST_REST_SECONDS = 0.05
+QUEUED_MESSAGES = 1_000  # to one viewer; one that falls behind so far is told to start over
+TRY_AGAIN_LATER = 1013  # WebSocket's own code for it
+POLICY_VIOLATION = 1008
+
+# What a reader may ask for, by the number of the request's field in Perspective's protocol (perspective.proto, 5.6).
+# Whatever is not here, known or unknown, is refused: making, changing, deleting tables, and opening ports to do so.
+READING = frozenset(
+    {
+        3,  # features
+        4,  # hosted tables
+        6,  # make a view of a table
+        7,  # a table's schema
+        8,  # its size
+        9,  # validate expressions
+        10,  # a view's column paths
+        11,  # delete a view
+        12,  # dimensions
+        13,  # expression schema
+        14,  # config
+        15,  # schema
+        16,  # rows as Arrow
+        17,  # memory in use
+        18,  # collapse a group
+        19,  # expand a group
+        20,  # smallest and largest value
+        21,  # tell about updates
+        22,  # no longer
+        23,  # depth of groups
+        24,  # rows as columns
+        25,  # rows as CSV
+        26,  # rows as JSON
+        29,  # tell when a table is deleted
+        30,  # no longer
+        34,  # tell when a view is deleted
+        35,  # no longer
+        36,  # rows as NDJSON
+        37,  # no longer tell about hosted tables
+    }
+)
+_ADDRESS = frozenset({1, 2})  # the request's own number, and the table or view it is about
+
+
+class PerspectiveTables:
+    """Follows every public table; one thread brings what has changed into the Perspective server."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._wake = threading.Event()
+        self.server = perspective.Server(on_poll_request=lambda *_: self._wake.set())
+        self._client = self.server.new_local_client()
+        self._stopping = False
+        self._pending: dict[str, list[Delta]] = {name: [] for name in registry.tables}
+        self._tables = {name: self._make(name) for name in registry.tables}
+        self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
+        self._thread = threading.Thread(target=self._run, name="perspective", daemon=True)
+
+    def start(self) -> None:
+        for name in self._tables:
+            self._subscribe(name)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wake.set()
+        self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def session(self, websocket: WebSocket) -> "Session":
+        return Session(websocket, self.server, self._pool)
+
+    def _make(self, name: str) -> perspective.Table:
+        # From Arrow: a column declared as integer would have 32 bits and wrap.
+        empty = self._registry.snapshot(name).rows.clear()
+        return self._client.table(_arrow(empty), index=ROW, name=name)
+
+    def _subscribe(self, name: str) -> None:
+        pending = self._pending[name]
+
+        def note(event: Event) -> None:
+            pending.append(event.delta)
+            self._wake.set()
+
+        with self._registry.at_once():
+            snapshot = self._registry.subscribe(name, note)
+            note(Changed(snapshot.generation, Delta(snapshot.rows, snapshot.rows.get_column(ROW).clear())))
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.wait()
+            self._wake.clear()
+            began = time.monotonic()
+            self._bring_up_to_date()
+            self.server.poll()
+            took = time.monotonic() - began
+            time.sleep(max(LEAST_REST_SECONDS, took))  # a pace, not a wait for something
+
+    def _bring_up_to_date(self) -> None:
+        with self._registry.at_once():
+            taken = {name: deltas[:] for name, deltas in self._pending.items() if deltas}
+            for name in taken:
+                self._pending[name].clear()
+        for name, deltas in taken.items():
+            delta = merge(deltas)
+            if not delta.upserts.is_empty():
+                self._tables[name].update(_arrow(delta.upserts))
+            if not delta.removes.is_empty():
+                self._tables[name].remove(delta.removes.to_list())
+
+
+class _PerspectiveSession(Protocol):
+    def handle_request(self, request: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Session:
+    """One viewer's socket. Perspective answers from threads of its own."""
+
+    def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
+        self._websocket, self._server, self._pool = websocket, server, pool
+        self._loop = asyncio.get_running_loop()
+        self._answers: asyncio.Queue[bytes] = asyncio.Queue(QUEUED_MESSAGES)
+        self._behind = asyncio.Event()
+
+    async def run(self) -> None:
+        await self._websocket.accept()
+        session = self._server.new_session(self._emit)
+        tasks = [asyncio.create_task(work) for work in (self._receive(session), self._send(), self._behind.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if self._behind.is_set():
+                await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._loop.run_in_executor(self._pool, session.close)
+
+    def _emit(self, message: bytes) -> None:
+        self._loop.call_soon_threadsafe(self._enqueue, bytes(message))
+
+    def _enqueue(self, message: bytes) -> None:
+        try:
+            self._answers.put_nowait(message)
+        except asyncio.QueueFull:
+            self._behind.set()
+
+    async def _receive(self, session: _PerspectiveSession) -> None:
+        try:
+            while True:
+                request = await self._websocket.receive_bytes()
+                if not reads_only(request):
+                    await self._websocket.close(POLICY_VIOLATION, "tables can only be read here")
+                    return
+                await self._loop.run_in_executor(self._pool, session.handle_request, request)
+        except (WebSocketDisconnect, KeyError):  # KeyError: text where bytes belong
+            return
+
+    async def _send(self) -> None:
+        try:
+            while True:
+                await self._websocket.send_bytes(await self._answers.get())
+        except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed meanwhile
+            return
+
+
+def reads_only(request: bytes) -> bool:
+    """Is this one whole request, and one that only reads?"""
+    try:
+        fields = list(_fields(request))
+    except ValueError:
+        return False
+    asked = [field for field in fields if field not in _ADDRESS]
+    return bool(asked) and all(field in READING for field in asked)
+
+
+def _fields(message: bytes) -> Iterator[int]:
+    """The numbers of a protobuf message's fields, from its wire format."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        match tag & 7:
+            case 0:
+                _, at = _varint(message, at)
+            case 1:
+                at += 8
+            case 2:
+                length, at = _varint(message, at)
+                at += length
+            case 5:
+                at += 4
+            case kind:
+                raise ValueError(f"wire type {kind} is not used")
+        if at > len(message):
+            raise ValueError("a field is cut off")
+        yield tag >> 3
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 64, 7):
+        if at >= len(message):
+            raise ValueError("a number is cut off")
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return value, at
+    raise ValueError("a number is too long")
+
+
+def _arrow(rows: pl.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    rows.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+    return stream.getvalue()
