@@ -16,6 +16,8 @@ from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
+from turnout.orchestrator.parts import Status
+from turnout.orchestrator.states import State
 from turnout.pipeline.builder import PipelineBuilder, RunningPipeline
 from turnout.pipeline.session import start_session
 from turnout.schema import Topics
@@ -31,6 +33,9 @@ class Service:
         """`bus` is a broker that runs already, for whoever has one."""
         self.config = config
         self.tables = PublicTables(config)
+        join, tables = config.join, config.tables
+        self._default = Desired(Topics(tables[join.left].topic, tables[join.right].topic), join.type)
+        self.tables.status(Status(self._default, None, State.STARTING, 0, "starting"))
         self._broker = bus
         self._own_broker = False
         self._started = time.monotonic()
@@ -128,11 +133,9 @@ class Service:
             self._spark.set_exception(TurnoutError(f"Spark does not start: {error}"))
 
     def _start_control(self, data: Cluster, bus: Cluster) -> None:
-        join, tables = self.config.join, self.config.tables
-        default = Desired(Topics(tables[join.left].topic, tables[join.right].topic), join.type)
         builder = PipelineBuilder(self.config, self._spark, data, bus, self.tables.rejected)
         orchestrator = self._orchestrator = Orchestrator(
-            default,
+            self._default,
             control_fields(self.config),
             self.config.switch,
             builder,
