@@ -153,8 +153,7 @@ class EmbeddedBroker:
 
     def _launch_and_wait(self) -> bool:
         """False if a port was taken in the meantime, which is worth another try."""
-        port, controller_port = _free_ports(2)
-        self._port = self._fixed_port or port
+        self._port, controller_port = self._choose_ports()
         self._launch(self._write_config({}, self._port, controller_port))
         try:
             self._wait_until_ready()
@@ -169,9 +168,15 @@ class EmbeddedBroker:
             raise KafkaError(self._held_by_another())
         if "Address already in use" not in log:
             raise KafkaError(self._failure("ended while it was starting"))
-        if self._fixed_port is not None:
-            raise KafkaError(f"Kafka cannot listen on {HOST}:{self._fixed_port}: another process does. Free that port.")
         return False
+
+    def _choose_ports(self) -> tuple[int, int]:
+        """For clients and for the controller. All are held while choosing, so that they differ."""
+        try:
+            with socket.create_server((HOST, self._fixed_port or 0)) as one, socket.create_server((HOST, 0)) as other:
+                return one.getsockname()[1], other.getsockname()[1]
+        except OSError as error:
+            raise KafkaError(f"Kafka cannot listen on {HOST}:{self._fixed_port or 0}: {error.strerror}.") from error
 
     def _launch(self, config: str) -> None:
         for name in (LOG_FILE, CONSOLE_FILE):  # so that a failure shows the end of this start, not of the last
@@ -241,15 +246,6 @@ class EmbeddedBroker:
 def _new_cluster_id() -> str:
     """As Kafka writes ids: 16 bytes in URL-safe base64. The first character must not look like an option."""
     return "T" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
-
-
-def _free_ports(count: int) -> list[int]:
-    """All held at once while choosing, so that they differ."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _is_open(port: int) -> bool:
