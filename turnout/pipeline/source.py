@@ -1,39 +1,31 @@
-"""One topic's records as rows of one side: parsed, typed, keyed; what cannot be used is told apart, with a reason."""
+"""One topic's records as rows of one side: parsed, typed, keyed; what cannot be used is told apart, with a reason.
+
+Written as SQL text: each expression then costs one call into the JVM, which a switch would otherwise wait for.
+"""
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BooleanType,
-    DataType,
-    DoubleType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql import DataFrame, SparkSession
 
 from turnout.schema import ColumnType, TableSchema
 
-SPARK_TYPES: Mapping[ColumnType, DataType] = {
-    ColumnType.STRING: StringType(),
-    ColumnType.LONG: LongType(),
-    ColumnType.DOUBLE: DoubleType(),
-    ColumnType.BOOLEAN: BooleanType(),
+SQL_TYPES: Mapping[ColumnType, str] = {
+    ColumnType.STRING: "string",
+    ColumnType.LONG: "bigint",
+    ColumnType.DOUBLE: "double",
+    ColumnType.BOOLEAN: "boolean",
 }
 
 # Real-time mode cannot send rejected records out by a side branch, so they pass through the same grouping, each in
 # a slot of a ring of this size per partition: the state stays bounded, and `rejected_ui` shows no more than this.
 REJECTED_SLOTS = 10_000
 REJECTED_VALUE_CHARS = 1024
+REASON_VALUE_CHARS = 64
 
 # Spark's parser is lenient by default; NaN, Infinity and 'single quotes' are no JSON.
-_JSON_OPTIONS = {
-    "columnNameOfCorruptRecord": "corrupt",
-    "allowNonNumericNumbers": "false",
-    "allowSingleQuotes": "false",
-}
+_JSON_OPTIONS = (
+    "map('columnNameOfCorruptRecord', 'corrupt', 'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false')"
+)
 
 
 def read_topic(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
@@ -43,73 +35,81 @@ def read_topic(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
 
 def parse(records: DataFrame, table: TableSchema, key: str, side: str) -> DataFrame:
     """Columns: k and the `side` ("l" or "r") for a usable record; slot and rejected for one that is not."""
-    parsed = records.withColumn("text", F.col("value").cast("string")).withColumn("json", _from_json(table))
-    usable = _usable(table)
-    row = F.struct(
-        F.col("json.v").alias("v"),
-        F.unix_millis("timestamp").alias("t"),
-        F.col("offset").alias("o"),
-        F.col("partition").alias("p"),
-    )
-    return parsed.select(
-        F.when(usable, F.col("json.v").getField(key)).alias("k"),
-        F.when(~usable, F.concat_ws("/", "topic", "partition", F.col("offset") % REJECTED_SLOTS)).alias("slot"),
-        F.when(usable, row).alias(side),
-        F.when(~usable, _rejected(table)).alias("rejected"),
+    kafka = ("topic", "partition", "offset", "unix_millis(timestamp) AS millis")
+    columns = _struct({name: SQL_TYPES[kind] for name, kind in table.columns.items()})
+    return (
+        records.selectExpr(*kafka, "CAST(value AS string) AS text")
+        .selectExpr("*", f"{_from_json(columns)} AS json")
+        .selectExpr("*", f"{_usable(table)} AS usable")
+        # Only rejected records pay for two more parses, which find out what is wrong with them.
+        .selectExpr("*", *(f"IF(usable, NULL, {again}) AS {name}" for name, again in _second_look(table).items()))
+        .selectExpr(
+            f"IF(usable, json.v.{_quoted(key)}, NULL) AS k",
+            f"IF(usable, NULL, concat_ws('/', topic, partition, offset % {REJECTED_SLOTS})) AS slot",
+            f"IF(usable, struct(json.v AS v, millis AS t, offset AS o, partition AS p), NULL) AS {side}",
+            f"IF(usable, NULL, {_rejected(table)}) AS rejected",
+        )
     )
 
 
-def _from_json(table: TableSchema, types: Mapping[ColumnType, DataType] = SPARK_TYPES) -> Column:
+def _from_json(value_type: str) -> str:
     """The value as `v`, inside a wrapper: Spark's parser stops after the first object it sees and would not notice
     what follows it; inside a wrapper anything but one whole value is a syntax error."""
-    columns = StructType([StructField(name, types[kind]) for name, kind in table.columns.items()])
-    schema = StructType([StructField("v", columns), StructField("corrupt", StringType())])
-    wrapped = F.concat(F.lit('{"v":'), F.col("text"), F.lit("}"))
-    return F.from_json(wrapped, schema, _JSON_OPTIONS)
+    schema = _literal(f"v {value_type}, corrupt string")
+    return f"""from_json(concat('{{"v":', text, '}}'), {schema}, {_JSON_OPTIONS})"""
 
 
-def _usable(table: TableSchema) -> Column:
-    usable = F.col("json.corrupt").isNull() & F.col("json.v").isNotNull() & F.is_valid_utf8("text")
-    for name in _columns_of(table, ColumnType.DOUBLE):
-        # 1e999 is JSON, but no double: Spark reads it as infinity.
-        usable &= F.coalesce(F.abs(F.col("json.v").getField(name)) != float("inf"), F.lit(True))
-    return F.coalesce(usable, F.lit(False))
+def _usable(table: TableSchema) -> str:
+    infinite = [_is_infinite(name) for name, kind in table.columns.items() if kind is ColumnType.DOUBLE]
+    conditions = ["json.corrupt IS NULL", "json.v IS NOT NULL", "is_valid_utf8(text)", *(f"NOT {it}" for it in infinite)]
+    return f"coalesce({' AND '.join(conditions)}, false)"
 
 
-def _columns_of(table: TableSchema, kind: ColumnType) -> list[str]:
-    return [name for name, of in table.columns.items() if of is kind]
+def _is_infinite(name: str) -> str:
+    """1e999 is JSON, but no double: Spark reads it as infinity."""
+    return f"coalesce(abs(json.v.{_quoted(name)}) = double('infinity'), false)"
 
 
-def _rejected(table: TableSchema) -> Column:
-    return F.struct(
-        F.unix_millis("timestamp").alias("ts"),
-        "topic",
-        "partition",
-        "offset",
-        _reason(table).alias("reason"),
-        F.substring(F.make_valid_utf8("text"), 1, REJECTED_VALUE_CHARS).alias("value"),
+def _second_look(table: TableSchema) -> Mapping[str, str]:
+    """The value with every field as text, which shows a field that does not fit; and as any JSON at all."""
+    return {
+        "fields": _from_json(_struct(dict.fromkeys(table.columns, "string"))),
+        "anything": _from_json("string"),
+    }
+
+
+def _rejected(table: TableSchema) -> str:
+    value = f"substring(make_valid_utf8(text), 1, {REJECTED_VALUE_CHARS})"
+    return f"struct(millis AS ts, topic, partition, offset, {_reason(table)} AS reason, {value} AS value)"
+
+
+def _reason(table: TableSchema) -> str:
+    misfits = (
+        f"WHEN fields.v.{_quoted(name)} IS NOT NULL AND (json.v.{_quoted(name)} IS NULL{_or_infinite(name, kind)}) "
+        f"THEN concat({_literal(f'field {name}: ')}, substring(fields.v.{_quoted(name)}, 1, {REASON_VALUE_CHARS}), "
+        f"{_literal(f' is not a {kind}')})"
+        for name, kind in table.columns.items()
     )
+    return f"""CASE
+        WHEN text IS NULL OR trim(text) = '' THEN 'empty value'
+        WHEN NOT is_valid_utf8(text) THEN 'not UTF-8'
+        WHEN anything.corrupt IS NOT NULL THEN 'not JSON'
+        {" ".join(misfits)}
+        ELSE 'not a JSON object' END"""
 
 
-def _reason(table: TableSchema) -> Column:
-    """Why a record cannot be used. Only rejected records pay for this second parse, in which every field is text."""
-    as_text = _from_json(table, dict.fromkeys(ColumnType, StringType()))
-    reason = F.when(F.col("text").isNull() | (F.trim("text") == ""), F.lit("empty value"))
-    reason = reason.when(~F.is_valid_utf8("text"), F.lit("not UTF-8"))
-    for name, kind in table.columns.items():
-        value = F.col("json.v").getField(name)
-        misfit = value.isNull()
-        if kind is ColumnType.DOUBLE:
-            misfit |= F.abs(value) == float("inf")
-        raw = as_text.getField("v").getField(name)
-        reason = reason.when(
-            as_text.getField("corrupt").isNull() & raw.isNotNull() & misfit,
-            F.concat(F.lit(f"field {name}: "), F.substring(raw, 1, 64), F.lit(f" is not a {kind}")),
-        )
-    return reason.when(_is_json(), F.lit("not a JSON object")).otherwise(F.lit("not JSON"))
+def _or_infinite(name: str, kind: ColumnType) -> str:
+    return f" OR {_is_infinite(name)}" if kind is ColumnType.DOUBLE else ""
 
 
-def _is_json() -> Column:
-    anything = StructType([StructField("v", StringType()), StructField("corrupt", StringType())])
-    wrapped = F.concat(F.lit('{"v":'), F.col("text"), F.lit("}"))
-    return F.from_json(wrapped, anything, _JSON_OPTIONS).getField("corrupt").isNull()
+def _struct(types: Mapping[str, str]) -> str:
+    return f"struct<{', '.join(f'{_quoted(name)}: {kind}' for name, kind in types.items())}>"
+
+
+def _quoted(name: str) -> str:
+    """A column's name, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
