@@ -1,12 +1,14 @@
-"""One real broker for the whole run. Topics are per test."""
+"""One real broker and one real Spark session for the whole run. Topics are per test."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from turnout.java import JavaParts, java_parts
 from turnout.kafka.embedded import EmbeddedBroker
+from turnout.pipeline.session import start_session
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +20,13 @@ def parts() -> JavaParts:
 def broker(parts: JavaParts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), parts.broker) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def spark(parts: JavaParts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    session = start_session("local[*]", {}, parts.spark, tmp_path_factory.mktemp("spark") / "spark.log")
+    yield session
+    session.stop()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -104,6 +104,7 @@ class PipelineBuilder:
         resumable = self._resumable(topics)
         if resumable is not None:
             log.info("Resuming pipeline %s on %s", resumable.id, topics)
+            self._manifests.clear_uncommitted(resumable)
             return resumable, True
         return self._manifests.new(topics, self._starts(topics), self._schema), False
 

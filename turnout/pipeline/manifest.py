@@ -57,6 +57,13 @@ class Manifests:
     def checkpoint(self, manifest: Manifest) -> Path:
         return (self._root / manifest.id / "checkpoint").absolute()
 
+    def clear_uncommitted(self, manifest: Manifest) -> None:
+        """Spark refuses a checkpoint that it had begun but never committed to. Nothing is lost with it: the pipeline
+        begins again at the manifest's start positions."""
+        checkpoint = self.checkpoint(manifest)
+        if not any((checkpoint / "commits").glob("[0-9]*")):
+            shutil.rmtree(checkpoint, ignore_errors=True)
+
     def delete(self, manifest: Manifest) -> None:
         shutil.rmtree(self._root / manifest.id, ignore_errors=True)
 

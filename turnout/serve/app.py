@@ -9,7 +9,8 @@ from typing import Annotated
 
 import orjson
 from fastapi import FastAPI, Query, Request, WebSocket
-from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 
 from turnout import __version__
 from turnout.errors import KafkaError, QueryRefused
@@ -23,6 +24,21 @@ from turnout.service import Service
 WEB = Path(__file__).parent / "web"
 OUTCOME_SECONDS = 30.0  # how long POST /api/control waits before it answers 202
 LARGEST_CONTROL_BYTES = 64 * 1024
+
+# The browser itself sees to it that the page loads nothing from elsewhere. Perspective compiles WebAssembly, draws its
+# charts in workers it makes from blobs, and sets styles of its own.
+PAGE_POLICY = (
+    "default-src 'self'; "
+    "script-src 'self' 'wasm-unsafe-eval' blob:; "
+    "worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; "
+    "font-src 'self' data:; "
+    "connect-src 'self' data: blob:; "
+    "base-uri 'none'; "
+    "form-action 'self'; "
+    "frame-ancestors 'self'"
+)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -120,36 +136,38 @@ def create_app(service: Service) -> FastAPI:
 
 def add_page(app: FastAPI, service: Service) -> None:
     """The page: its own files, and Perspective's from the wheel. Nothing comes from elsewhere."""
-    names = service.tables.names
+    names, fields = service.tables.names, service.tables.fields
+    own = StaticFiles(directory=WEB)
+    wheel = StaticFiles(directory=str(resources.files("perspective") / "widget" / "static"))
+
+    async def answer(files: StaticFiles, file: str, request: Request) -> Response:
+        response = await files.get_response(file, request.scope)
+        # A browser keeps a file but asks each time whether it is the newest: client and server must match exactly.
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
     @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
-        return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+    async def page(request: Request) -> Response:
+        response = await answer(own, "index.html", request)
+        response.headers["Content-Security-Policy"] = PAGE_POLICY
+        return response
+
+    @app.get("/web/{file}", include_in_schema=False)
+    async def web(file: str, request: Request) -> Response:
+        return await answer(own, file, request)
+
+    @app.get("/assets/{file}", include_in_schema=False)
+    async def asset(file: str, request: Request) -> Response:
+        return await answer(wheel, file, request)
 
     @app.get("/page.json", include_in_schema=False)
     def about() -> Response:
         """What the page has to know about this configuration."""
-        fields = service.tables.fields
-        return Response(
-            orjson.dumps(
-                {
-                    "tables": {key: getattr(names, key) for key in names.__dataclass_fields__},
-                    "fields": {"left": fields.left, "right": fields.right, "join": fields.join},
-                }
-            ),
-            media_type="application/json",
-        )
-
-    @app.get("/web/{file}", include_in_schema=False)
-    def web(file: str) -> Response:
-        path = WEB / file
-        if path.name != file or not path.is_file():
-            return Response(status_code=404)
-        return FileResponse(path, headers={"Cache-Control": "no-cache"})
-
-    @app.get("/assets/{file}", include_in_schema=False)
-    def asset(file: str) -> Response:
-        if file not in ("perspective-anywidget.js", "perspective-anywidget.css"):
-            return Response(status_code=404)
-        path = Path(str(resources.files("perspective"))) / "widget" / "static" / file
-        return FileResponse(path, headers={"Cache-Control": "public, max-age=86400"})
+        tables = {key: getattr(names, key) for key in names.__dataclass_fields__}
+        columns = {key: list(service.tables.registry.tables[name].columns) for key, name in tables.items()}
+        about = {
+            "tables": tables,
+            "columns": columns,
+            "fields": {"left": fields.left, "right": fields.right, "join": fields.join},
+        }
+        return Response(orjson.dumps(about), media_type="application/json", headers={"Cache-Control": "no-store"})

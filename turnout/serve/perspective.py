@@ -59,9 +59,18 @@ READING = frozenset(
         35,  # no longer
         36,  # rows as NDJSON
         37,  # no longer tell about hosted tables
+        39,  # tell about removed rows
+        40,  # no longer
+        41,  # describe the view that a configuration would give
     }
 )
 _ADDRESS = frozenset({1, 2})  # the request's own number, and the table or view it is about
+
+# A viewer asks for a port to write through as soon as it opens a table, and waits for its number. It gets one that is
+# nobody's: Perspective would keep a real one for ever, and go through all of them at every update.
+MAKE_PORT = 5
+_PORT_ASKED = bytes([MAKE_PORT << 3 | 2, 0])  # an empty message
+_PORT_GIVEN = bytes([MAKE_PORT << 3 | 2, 2, 1 << 3, 1])  # a message whose field 1, the port, is 1
 
 
 class PerspectiveTables:
@@ -173,6 +182,9 @@ class Session:
         try:
             while True:
                 request = await self._websocket.receive_bytes()
+                if (answer := unused_port(request)) is not None:
+                    self._enqueue(answer)
+                    continue
                 if not reads_only(request):
                     await self._websocket.close(POLICY_VIOLATION, "tables can only be read here")
                     return
@@ -190,12 +202,23 @@ class Session:
 
 def reads_only(request: bytes) -> bool:
     """Is this one whole request, and one that only reads?"""
-    try:
-        fields = list(_fields(request))
-    except ValueError:
-        return False
-    asked = [field for field in fields if field not in _ADDRESS]
+    asked = _asked(request)
     return bool(asked) and all(field in READING for field in asked)
+
+
+def unused_port(request: bytes) -> bytes | None:
+    """The answer to a request for a port, None to any other."""
+    if _asked(request) != [MAKE_PORT] or not request.endswith(_PORT_ASKED):
+        return None
+    return request.removesuffix(_PORT_ASKED) + _PORT_GIVEN
+
+
+def _asked(request: bytes) -> list[int]:
+    """The fields that say what is asked for, usually one; none if this is not a whole request."""
+    try:
+        return [field for field in _fields(request) if field not in _ADDRESS]
+    except ValueError:
+        return []
 
 
 def _fields(message: bytes) -> Iterator[int]:
