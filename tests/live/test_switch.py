@@ -1,0 +1,163 @@
+"""A switch from end to end: a control message on a real topic, real pipelines, and a viewer that stays open."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.live.rig import Rig
+from tests.waiting import until
+from turnout.control.listener import ControlListener
+from turnout.kafka.embedded import EmbeddedBroker
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.orchestrator import History, Orchestrator
+from turnout.tables.delta import apply
+from turnout.tables.public import control_fields
+from turnout.tables.registry import Changed, Event
+
+CONFIG = """
+tables:
+  users:    {topic: users-TAG,    columns: {userId: string, name: string},     start: earliest}
+  accounts: {topic: accounts-TAG, columns: {userId: string, balance: double}, start: earliest}
+join: {left: users, right: accounts, on: userId}
+control: {topic: control-TAG}
+switch: {linger_seconds: 2}
+"""
+
+
+class Running:
+    """The service's heart in this process: it can be stopped and started again on the same state."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig, config = rig, rig.config
+        default = Desired(rig.topics, config.join.type)
+        self._orchestrator = Orchestrator(
+            default,
+            control_fields(config),
+            config.switch,
+            rig.builder,
+            rig.tables,
+            time.monotonic,
+            lambda: int(time.time() * 1000),
+        )
+        self._orchestrator.start()
+        self._listener = ControlListener(
+            rig.cluster,
+            config.control.topic,
+            lambda messages: self._orchestrator.post(History(messages)),
+            self._orchestrator.post,
+        )
+        self._listener.start()
+
+    def stop(self) -> None:
+        self._listener.stop()
+        self._orchestrator.stop()
+
+    def outcome(self, offset: int | None) -> str | None:
+        rows = self.rig.rows("control_raw").filter(pl.col("offset") == offset)
+        return rows["outcome"][0] if rows.height else None
+
+    def control(self, **fields: str) -> str:
+        """Send a control message and wait for its outcome."""
+        sent = self.rig.sender.send_row(self.rig.config.control.topic, fields)
+        until(lambda: self.outcome(sent.offset()), f"the outcome of {fields}", 60)
+        return str(self.outcome(sent.offset()))
+
+
+@pytest.fixture
+def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Rig:
+    rig = Rig(broker, spark, tmp_path, CONFIG)
+    rig.cluster.create_topics([rig.config.control.topic])
+    return rig
+
+
+@pytest.fixture
+def running(rig: Rig) -> Iterator[Running]:
+    running = Running(rig)
+    yield running
+    running.stop()
+
+
+def fill(rig: Rig, users: str, accounts: str, name: str) -> None:
+    for number in range(50):
+        rig.sender.send_row(users, {"userId": f"u{number}", "name": name})
+    rig.sender.send_row(accounts, {"userId": "u0", "balance": 1.0})
+
+
+class Viewer:
+    """Keeps a table by its events alone, and remembers what it saw of `column` after each."""
+
+    def __init__(self, rig: Rig, name: str, column: str) -> None:
+        self._column = column
+        self.seen: list[set[str]] = []
+        self.swaps: list[int] = []
+        self._rows = rig.tables.registry.subscribe(name, self._note).rows
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, Changed):
+            self._rows = apply(self._rows, [event.delta])
+        else:
+            self._rows = event.rows
+            self.swaps.append(event.generation)
+        self.seen.append(set(self._rows[self._column]))
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        return self._rows
+
+
+def test_a_viewer_stays_open_through_switches_and_never_sees_a_mix_or_nothing(rig: Rig, running: Running) -> None:
+    other = (f"users-b-{uuid.uuid4().hex}", f"accounts-b-{uuid.uuid4().hex}")
+    rig.cluster.create_topics(list(other))
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    fill(rig, *other, "second")
+    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
+    viewer = Viewer(rig, "final_ui", "name")
+
+    assert running.control(usersTopic=other[0], accountsTopic=other[1], joinType="inner") == "applied"
+    assert rig.rows("final_ui").rows() == [("u0", "second", 1.0)]
+    assert running.control(joinType="anti") == "applied"
+    assert rig.table("final_ui").total() == 49
+    assert running.control(usersTopic=rig.topics.left, accountsTopic=rig.topics.right, joinType="left") == "applied"
+    assert rig.table("final_ui").total() == 50
+
+    assert all(len(names) == 1 for names in viewer.seen), "one generation at a time, and never an empty table"
+    assert [next(iter(names)) for names in viewer.seen if names][-1] == "first"
+    assert viewer.swaps == [2, 3, 4]
+    assert viewer.rows.sort("_row").equals(rig.tables.registry.snapshot("final_ui").rows.sort("_row"))
+    status = rig.tables.status_row()
+    assert (status["state"], status["generation"], status["joinType"]) == ("live", 4, "left")
+
+
+def test_what_cannot_be_applied_is_rejected_and_the_live_generation_goes_on(rig: Rig, running: Running) -> None:
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
+    assert running.control(usersTopic="no-such-topic").startswith("rejected: topic 'no-such-topic' does not exist")
+    assert "does not exist" in str(rig.tables.status_row()["message"])
+    assert running.control(joinType="left") == "no change"
+    rig.sender.send(rig.config.control.topic, b"\x00 rubbish")
+    rig.sender.send(rig.topics.left, b"rubbish")
+    rig.sender.send(rig.topics.right, b"rubbish")
+    until(lambda: rig.table("rejected_ui").total() == 2, "the rejected records")
+    rig.sender.send_row(rig.topics.left, {"userId": "u99", "name": "still alive"})
+    until(lambda: rig.table("final_ui").total() == 51, "the next row")
+
+
+def test_a_restart_folds_the_control_topic_and_resumes_the_same_pipeline(rig: Rig) -> None:
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    running = Running(rig)
+    assert running.control(joinType="inner") == "applied"
+    until(lambda: rig.table("final_ui").total() == 1, "the inner join")
+    pipelines = list((rig.config.state_dir / "pipelines").iterdir())
+    running.stop()
+    rig.sender.send_row(rig.topics.right, {"userId": "u1", "balance": 2.0})
+    running = Running(rig)
+    try:
+        until(lambda: rig.table("final_ui").total() == 2, "what came meanwhile", 60)
+        assert list((rig.config.state_dir / "pipelines").iterdir()) == pipelines
+    finally:
+        running.stop()
