@@ -1,33 +1,28 @@
 """Both sides grouped by key, each key's newest rows kept: the join, before anyone has said which join."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
+from turnout.pipeline.source import rows_of
 from turnout.schema import JoinSchema
 
 
-def changelog(
-    left: DataFrame, right: DataFrame, schema: JoinSchema, changelog_topic: str, rejected_topic: str
-) -> DataFrame:
-    """What goes to Kafka: a record per changed key (turnout/changelog/record.py), and one per rejected record."""
-    groups = (
-        left.unionByName(right, allowMissingColumns=True)
-        .groupBy("k", "slot")
-        .agg(
-            F.expr(f"{_newest('l', schema.left.keep)} AS l"),
-            F.expr(f"{_newest('r', schema.right.keep)} AS r"),
-            # How many rows of a side were ever seen: a version that only grows, also where `l` or `r` stay the same.
-            F.expr("count(l) AS ln"),
-            F.expr("count(r) AS rn"),
-            F.expr("max_by(rejected, rejected.offset) AS rejected"),
-        )
-    )
-    return groups.selectExpr(
-        f"IF(slot IS NULL, '{changelog_topic}', '{rejected_topic}') AS topic",
-        # As JSON, so that the null key is not the key "null".
-        "IF(slot IS NULL, to_json(struct(k)), slot) AS key",
-        "IF(slot IS NULL, to_json(struct(k, l, r, ln, rn)), to_json(rejected)) AS value",
-    )
+def changelog(left: str, right: str, schema: JoinSchema, changelog_topic: str, rejected_topic: str) -> str:
+    """The query from the Kafka records in the views `left` and `right` to what goes to Kafka: a record per changed key
+    (turnout/changelog/record.py), and one per rejected record."""
+    return f"""
+        SELECT IF(slot IS NULL, '{changelog_topic}', '{rejected_topic}') AS topic,
+               IF(slot IS NULL, {_KEY}, slot) AS key,
+               IF(slot IS NULL, to_json(struct(k, l, r, ln, rn)), to_json(rejected)) AS value
+        FROM (SELECT k, slot,
+                     {_newest("l", schema.left.keep)} AS l, count(l) AS ln,
+                     {_newest("r", schema.right.keep)} AS r, count(r) AS rn,
+                     max_by(rejected, rejected.offset) AS rejected
+        FROM (SELECT k, slot, row AS l, NULL AS r, rejected FROM ({rows_of(left, schema.left, schema.key)})
+              UNION ALL
+              SELECT k, slot, NULL AS l, row AS r, rejected FROM ({rows_of(right, schema.right, schema.key)}))
+        GROUP BY k, slot)"""
+
+
+# As JSON, so that the null key is not the key "null".
+_KEY = "to_json(struct(k))"
 
 
 def _newest(side: str, keep: int) -> str:

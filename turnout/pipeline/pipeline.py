@@ -16,7 +16,6 @@ from turnout.config import Trigger
 from turnout.errors import BuildFailed
 from turnout.pipeline.cogroup import changelog
 from turnout.pipeline.manifest import Manifest
-from turnout.pipeline.source import parse, read_topic
 from turnout.schema import JoinSchema
 
 # Real-time mode commits at the end of each batch, and rows wait about a second there: seldom is better. A restart
@@ -91,14 +90,7 @@ class Pipeline:
         return f"pipeline {self._manifest.id} on {self._manifest.topics}"
 
     def _start(self, trigger: Mapping[str, object], source_options: Mapping[str, str]) -> StreamingQuery:
-        left, right = self._schema.left, self._schema.right
-        changes = changelog(
-            parse(self._read(self._manifest.topics.left, source_options), left, self._schema.key, "l"),
-            parse(self._read(self._manifest.topics.right, source_options), right, self._schema.key, "r"),
-            self._schema,
-            self._manifest.changelog_topic,
-            self._manifest.rejected_topic,
-        )
+        changes = self._changes(source_options)
         sink = {
             **_prefixed(self._kafka.bus),
             "kafka.linger.ms": "0",
@@ -116,10 +108,28 @@ class Pipeline:
     def _query_name(self, trigger: Mapping[str, object]) -> str:
         return f"{self._manifest.id} {'catching up' if 'availableNow' in trigger else 'live'}"
 
+    def _changes(self, source_options: Mapping[str, str]) -> DataFrame:
+        views = {side: f"turnout_{self._manifest.id}_{side}" for side in ("left", "right")}
+        topics = self._manifest.topics
+        for view, topic in zip(views.values(), (topics.left, topics.right), strict=True):
+            self._read(topic, source_options).createOrReplaceTempView(view)
+        try:
+            manifest = self._manifest
+            query = changelog(
+                **views,
+                schema=self._schema,
+                changelog_topic=manifest.changelog_topic,
+                rejected_topic=manifest.rejected_topic,
+            )
+            return self._spark.sql(query)
+        finally:
+            for view in views.values():
+                self._spark.catalog.dropTempView(view)
+
     def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
         starts = json.dumps({topic: self._manifest.starts[topic]})
-        kafka = _prefixed(self._kafka.data)
-        return read_topic(self._spark, {**kafka, "subscribe": topic, "startingOffsets": starts, **options})
+        kafka = {**_prefixed(self._kafka.data), "subscribe": topic, "startingOffsets": starts, **options}
+        return self._spark.readStream.format("kafka").options(**kafka).load()
 
     def _ended(self, query: StreamingQuery) -> bool:
         """Wait a moment; True once the query has ended well, an error once it has failed."""

@@ -1,11 +1,9 @@
 """One topic's records as rows of one side: parsed, typed, keyed; what cannot be used is told apart, with a reason.
 
-Written as SQL text: each expression then costs one call into the JVM, which a switch would otherwise wait for.
+Written as SQL: Spark then analyses the whole query once, which a switch would otherwise wait for at each step.
 """
 
 from collections.abc import Mapping
-
-from pyspark.sql import DataFrame, SparkSession
 
 from turnout.schema import ColumnType, TableSchema
 
@@ -28,28 +26,23 @@ _JSON_OPTIONS = (
 )
 
 
-def read_topic(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
-    """The records of a topic as Spark's Kafka source gives them."""
-    return spark.readStream.format("kafka").options(**options).load()
+def rows_of(records: str, table: TableSchema, key: str) -> str:
+    """The query that makes rows of the Kafka records in the view `records`.
 
-
-def parse(records: DataFrame, table: TableSchema, key: str, side: str) -> DataFrame:
-    """Columns: k and the `side` ("l" or "r") for a usable record; slot and rejected for one that is not."""
-    kafka = ("topic", "partition", "offset", "unix_millis(timestamp) AS millis")
+    Columns: k and row for a usable record; slot and rejected for one that is not.
+    """
     columns = _struct({name: SQL_TYPES[kind] for name, kind in table.columns.items()})
-    return (
-        records.selectExpr(*kafka, "CAST(value AS string) AS text")
-        .selectExpr("*", f"{_from_json(columns)} AS json")
-        .selectExpr("*", f"{_usable(table)} AS usable")
-        # Only rejected records pay for two more parses, which find out what is wrong with them.
-        .selectExpr("*", *(f"IF(usable, NULL, {again}) AS {name}" for name, again in _second_look(table).items()))
-        .selectExpr(
-            f"IF(usable, json.v.{_quoted(key)}, NULL) AS k",
-            f"IF(usable, NULL, concat_ws('/', topic, partition, offset % {REJECTED_SLOTS})) AS slot",
-            f"IF(usable, struct(json.v AS v, millis AS t, offset AS o, partition AS p), NULL) AS {side}",
-            f"IF(usable, NULL, {_rejected(table)}) AS rejected",
-        )
-    )
+    second_look = ", ".join(f"IF(usable, NULL, {again}) AS {name}" for name, again in _second_look(table).items())
+    return f"""
+        SELECT IF(usable, json.v.{quoted(key)}, NULL) AS k,
+               IF(usable, NULL, concat_ws('/', topic, partition, offset % {REJECTED_SLOTS})) AS slot,
+               IF(usable, struct(json.v AS v, millis AS t, offset AS o, partition AS p), NULL) AS row,
+               IF(usable, NULL, {_rejected(table)}) AS rejected
+        FROM (SELECT *, {second_look}
+        FROM (SELECT *, {_usable(table)} AS usable
+        FROM (SELECT *, {_from_json(columns)} AS json
+        FROM (SELECT topic, partition, offset, unix_millis(timestamp) AS millis, CAST(value AS string) AS text
+        FROM {quoted(records)}))))"""
 
 
 def _from_json(value_type: str) -> str:
@@ -61,17 +54,24 @@ def _from_json(value_type: str) -> str:
 
 def _usable(table: TableSchema) -> str:
     infinite = [_is_infinite(name) for name, kind in table.columns.items() if kind is ColumnType.DOUBLE]
-    conditions = ["json.corrupt IS NULL", "json.v IS NOT NULL", "is_valid_utf8(text)", *(f"NOT {it}" for it in infinite)]
+    conditions = [
+        "json.corrupt IS NULL",
+        "json.v IS NOT NULL",
+        "is_valid_utf8(text)",
+        *(f"NOT {it}" for it in infinite),
+    ]
     return f"coalesce({' AND '.join(conditions)}, false)"
 
 
 def _is_infinite(name: str) -> str:
     """1e999 is JSON, but no double: Spark reads it as infinity."""
-    return f"coalesce(abs(json.v.{_quoted(name)}) = double('infinity'), false)"
+    return f"coalesce(abs(json.v.{quoted(name)}) = double('infinity'), false)"
 
 
 def _second_look(table: TableSchema) -> Mapping[str, str]:
-    """The value with every field as text, which shows a field that does not fit; and as any JSON at all."""
+    """The value with every field as text, which shows a field that does not fit; and as any JSON at all.
+
+    Only rejected records pay for these."""
     return {
         "fields": _from_json(_struct(dict.fromkeys(table.columns, "string"))),
         "anything": _from_json("string"),
@@ -85,8 +85,8 @@ def _rejected(table: TableSchema) -> str:
 
 def _reason(table: TableSchema) -> str:
     misfits = (
-        f"WHEN fields.v.{_quoted(name)} IS NOT NULL AND (json.v.{_quoted(name)} IS NULL{_or_infinite(name, kind)}) "
-        f"THEN concat({_literal(f'field {name}: ')}, substring(fields.v.{_quoted(name)}, 1, {REASON_VALUE_CHARS}), "
+        f"WHEN fields.v.{quoted(name)} IS NOT NULL AND (json.v.{quoted(name)} IS NULL{_or_infinite(name, kind)}) "
+        f"THEN concat({_literal(f'field {name}: ')}, substring(fields.v.{quoted(name)}, 1, {REASON_VALUE_CHARS}), "
         f"{_literal(f' is not a {kind}')})"
         for name, kind in table.columns.items()
     )
@@ -103,11 +103,11 @@ def _or_infinite(name: str, kind: ColumnType) -> str:
 
 
 def _struct(types: Mapping[str, str]) -> str:
-    return f"struct<{', '.join(f'{_quoted(name)}: {kind}' for name, kind in types.items())}>"
+    return f"struct<{', '.join(f'{quoted(name)}: {kind}' for name, kind in types.items())}>"
 
 
-def _quoted(name: str) -> str:
-    """A column's name, whatever is in it."""
+def quoted(name: str) -> str:
+    """A name in SQL, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
 
 
