@@ -40,8 +40,17 @@ class LiveTable:
     def swap(self, rows: pl.DataFrame) -> Delta:
         """Take these rows instead; what that changed."""
         held = self.rows()
-        self._rows = rows.select(held.columns)
-        return Delta(
-            self._rows.join(held, on=held.columns, how="anti", nulls_equal=True),
-            held.get_column(ROW).filter(~held.get_column(ROW).is_in(self._rows.get_column(ROW).implode())),
-        )
+        self._rows = rows[held.columns]
+        ids = held.get_column(ROW)
+        return Delta(_rows_not_in(held, self._rows), ids.filter(~ids.is_in(self._rows.get_column(ROW).implode())))
+
+
+def _rows_not_in(others: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Those of `rows` that `others` does not have, in their order."""
+    # By number, because Polars would take some names (`*`, `^.*$`) for patterns.
+    numbers = [str(number) for number in range(rows.width)]
+    ours, theirs = rows.clone(), others.clone()
+    ours.columns = theirs.columns = numbers
+    found = ours.join(theirs, on=numbers, how="anti", nulls_equal=True, maintain_order="left")
+    found.columns = rows.columns
+    return found
