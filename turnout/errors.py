@@ -35,3 +35,7 @@ class BuildFailed(TurnoutError):
 
 class QueryRefused(TurnoutError):
     """A snapshot was asked for in a way that its table does not allow (column, sort, filter, limit)."""
+
+
+class TableMissing(QueryRefused):
+    """There is no table of that name."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnout.errors import QueryRefused
+from turnout.errors import TableMissing
 from turnout.tables.delta import Delta
 from turnout.tables.live_table import LiveTable
 
@@ -61,7 +61,7 @@ class Registry:
 
     def snapshot(self, name: str) -> Snapshot:
         with self._lock:
-            return Snapshot(self._generation, self._table(name).rows())
+            return Snapshot(self._generation, self.table(name).rows())
 
     def subscribe(self, name: str, listener: Listener) -> Snapshot:
         """The rows of this moment, and every event from there on."""
@@ -79,30 +79,33 @@ class Registry:
         with self._lock:
             if generation is not None and generation != self._generation:
                 return
-            for name, delta in deltas.items():
-                if delta.upserts.is_empty() and delta.removes.is_empty():
-                    continue
-                self._table(name).change(delta)
-                self._tell(name, Changed(self._generation, delta))
+            changed = {
+                name: delta
+                for name, delta in deltas.items()
+                if not (delta.upserts.is_empty() and delta.removes.is_empty())
+            }
+            for name, delta in changed.items():
+                self.table(name).change(delta)
+            self._tell({name: Changed(self._generation, delta) for name, delta in changed.items()})
 
     def swap(self, generation: int, rows: Mapping[str, pl.DataFrame]) -> None:
         """Show another generation: all its tables in one step."""
         with self._lock:
             self._generation = generation
-            for name, its_rows in rows.items():
-                table = self._table(name)
-                delta = table.swap(its_rows)
-                self._tell(name, Swapped(generation, table.rows(), delta))
+            swapped = {name: (table := self.table(name), table.swap(its_rows)) for name, its_rows in rows.items()}
+            self._tell({name: Swapped(generation, table.rows(), delta) for name, (table, delta) in swapped.items()})
 
     def at_once(self) -> threading.RLock:
         """Held by whoever must see all tables at one moment."""
         return self._lock
 
-    def _table(self, name: str) -> LiveTable:
+    def table(self, name: str) -> LiveTable:
         if name not in self._tables:
-            raise QueryRefused(f"there is no table {name!r}; there are {', '.join(self._tables)}")
+            raise TableMissing(f"there is no table {name!r}; there are {', '.join(self._tables)}")
         return self._tables[name]
 
-    def _tell(self, name: str, event: Event) -> None:
-        for listener in self._listeners[name]:
-            listener(event)
+    def _tell(self, events: Mapping[str, Event]) -> None:
+        """After all tables have changed: whoever looks at them when told sees no mix either."""
+        for name, event in events.items():
+            for listener in self._listeners[name]:
+                listener(event)
