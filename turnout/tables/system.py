@@ -3,7 +3,7 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from turnout.tables.registry import Registry
 
 NEWEST = 10_000  # rows that the log and the rejected records are kept for
 SHOWN_VALUE_BYTES = 1024
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 CONTROL_COLUMNS: Columns = {
     "ts": ColumnType.STRING,
@@ -46,7 +47,11 @@ def status_columns(left_field: str, right_field: str) -> Columns:
 
 
 def iso(timestamp_ms: int) -> str:
-    moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    """ISO 8601 in UTC. A producer may give its messages any time: one that no calendar has stays a number."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return str(timestamp_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -81,7 +86,9 @@ class LogTable(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         # The handler's own lock is held here, so the count is safe.
         self._count += 1
-        row = {"ts": iso(int(record.created * 1000)), "level": record.levelname, "msg": record.getMessage()}
+        # What others sent may hold half of a surrogate pair, which is no text: show it as an escape.
+        message = record.getMessage().encode(errors="backslashreplace").decode()
+        row = {"ts": iso(int(record.created * 1000)), "level": record.levelname, "msg": message}
         self._rows.put({str(self._count): row})
 
 
@@ -91,12 +98,12 @@ def rejected_rows(records: Iterable[Mapping[str, object]]) -> dict[str, dict[str
         f"{record['topic']}/{record['partition']}/{record['offset']}": {
             **record,
             "ts": iso(int(str(record["ts"]))),
-            "value": cut(str(record.get("value") or "").encode()),
+            "value": cut(str(record.get("value") or "")),
         }
         for record in records
     }
 
 
-def cut(value: bytes) -> str:
-    """A value as text, cut at 1 KiB."""
-    return value[:SHOWN_VALUE_BYTES].decode(errors="ignore" if len(value) > SHOWN_VALUE_BYTES else "replace")
+def cut(text: str) -> str:
+    """At most 1 KiB of a text, in whole characters."""
+    return text.encode()[:SHOWN_VALUE_BYTES].decode(errors="ignore")
