@@ -3,7 +3,8 @@
 import logging
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -44,6 +45,8 @@ class Service:
         self._listener: ControlListener | None = None
         self._data: Cluster | None = None
         self._publisher: Publisher | None = None
+        self.failure: TurnoutError | None = None
+        """What keeps it from starting: it will not try again."""
         self._stopping = threading.Event()
         self._starter = threading.Thread(target=self._start_parts, name="start", daemon=True)
 
@@ -59,9 +62,12 @@ class Service:
         self._starter.start()
 
     def stop(self) -> None:
-        """End everything; the next start resumes from here."""
+        """End everything; the next start resumes from here. Also while it is still starting."""
         self._stopping.set()
-        self._starter.join()
+        with suppress(InvalidStateError):  # it runs, or has failed
+            self._spark.set_exception(TurnoutError("Turnout is stopping"))
+        if self._starter.is_alive():
+            self._starter.join()
         if self._listener is not None:
             self._listener.stop()
         if self._orchestrator is not None:
@@ -114,9 +120,15 @@ class Service:
                 if self.config.bus
                 else Cluster({"bootstrap.servers": self._own_bus(jars.broker)})
             )
-            self._start_control(self._data, bus)
+            if not self._stopping.is_set():
+                self._start_control(self._data, bus)
         except TurnoutError as error:
+            self._fail(error)
+
+    def _fail(self, error: TurnoutError) -> None:
+        if not self._stopping.is_set():
             log.error("Turnout cannot start: %s", error)
+            self.failure = error
 
     def _own_bus(self, jars: tuple[Path, ...]) -> str:
         if self._broker is None:
@@ -126,11 +138,21 @@ class Service:
         return self._broker.bootstrap
 
     def _start_spark(self, jars: tuple[Path, ...]) -> None:
-        spark = self.config.spark
+        spark, began = self.config.spark, time.monotonic()
+        log.info("Starting Spark")
         try:
-            self._spark.set_result(start_session(spark.master, spark.conf, jars, self.config.state_dir / "spark.log"))
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits for Spark has to know
-            self._spark.set_exception(TurnoutError(f"Spark does not start: {error}"))
+            session = start_session(spark.master, spark.conf, jars, self.config.state_dir / "spark.log")
+        except Exception as cause:  # noqa: BLE001 - whatever it is, whoever waits for Spark has to know
+            error = TurnoutError(f"Spark does not start: {cause}")
+            self._fail(error)
+            with suppress(InvalidStateError):
+                self._spark.set_exception(error)
+            return
+        log.info("Spark started in %.1f s", time.monotonic() - began)
+        try:
+            self._spark.set_result(session)
+        except InvalidStateError:  # stopped meanwhile
+            session.stop()
 
     def _start_control(self, data: Cluster, bus: Cluster) -> None:
         builder = PipelineBuilder(self.config, self._spark, data, bus, self.tables.rejected)

@@ -1,0 +1,53 @@
+"""`turnout check` and `turnout config`: is everything there, and what is in force?"""
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from turnout.commands.options import ConfigFile, load_config
+from turnout.errors import ConfigError
+
+_MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "not checked": ("-", "dim")}
+
+
+def check(config: ConfigFile = None) -> None:
+    """Check that all is there that Turnout needs.
+
+    A line each for the configuration, Python, Java, the Java parts, Kafka, each topic, the bus, the state directory
+    and the port; and what to do about each that failed. Starts nothing and leaves nothing behind. The exit code is 1
+    if anything failed.
+
+    - `turnout check -c turnout.yaml`
+    """
+    console = Console(highlight=False)
+    try:
+        settings = load_config(config)
+    except ConfigError as error:
+        _line(console, "failed", "configuration", str(error))
+        raise typer.Exit(1) from None
+    _line(console, "ok", "configuration", str(config or "no mistakes"))
+    from turnout.check import Verdict, findings
+
+    failed = False
+    for finding in findings(settings):
+        _line(console, finding.verdict, finding.subject, finding.text)
+        failed |= finding.verdict is Verdict.FAILED
+    if failed:
+        raise typer.Exit(1)
+
+
+def _line(console: Console, verdict: str, subject: str, text: str) -> None:
+    mark, style = _MARKS[verdict]
+    console.print(Text.assemble((f"{mark} {verdict:<7}", style), f" {subject}: {text}"), soft_wrap=True)
+
+
+def config(config: ConfigFile = None) -> None:
+    """Print the configuration that is in force, as YAML.
+
+    That is the file, the environment and the defaults put together. Secrets are masked.
+
+    - `turnout config -c turnout.yaml`
+    """
+    from turnout.config import to_yaml
+
+    typer.echo(to_yaml(load_config(config).masked()), nl=False)
