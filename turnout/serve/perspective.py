@@ -258,5 +258,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 def _arrow(rows: pl.DataFrame) -> bytes:
     stream = io.BytesIO()
-    rows.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+    # A frame of its own: Polars locks the one it writes, and then waits for Python's lock to write to a Python stream.
+    # Whoever holds Python's lock and reads the same frame at that moment would wait for ever, and all with them.
+    rows.clone().write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
     return stream.getvalue()

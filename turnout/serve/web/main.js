@@ -1,21 +1,54 @@
-import { ready } from "/assets/perspective-anywidget.js";
-await ready;
-const viewer = document.querySelector("perspective-viewer");
-const { Client } = customElements.get("perspective-viewer").__wasm_module__;
-const socket = new WebSocket(location.origin.replace("http","ws")+"/perspective"); socket.binaryType="arraybuffer";
-await new Promise(r=>socket.onopen=r);
-const client = new Client(async (m)=>{ if(socket.readyState!==1) throw new Error("closed"); console.log("REQ",Array.from(m.slice(0,60)).map(x=>x.toString(16).padStart(2,"0")).join(" "), new TextDecoder().decode(m).replace(/[^ -~]/g,".").slice(0,120)); socket.send(m.slice().buffer);}, ()=>socket.close());
-socket.onmessage = e=>client.handle_response(e.data);
-socket.onclose = e=>console.log("closed",e.code,e.reason);
-await viewer.load(client);
-const tab=(...t)=>({type:"tab-layout",tabs:t,selected:0});
-const t0=performance.now();
-await viewer.restoreWorkspace({layout:{type:"split-layout",orientation:"vertical",sizes:[0.64,0.36],children:[
- {type:"split-layout",orientation:"horizontal",sizes:[0.64,0.36],children:[tab("joined"),{type:"split-layout",orientation:"vertical",sizes:[0.5,0.5],children:[tab("left"),tab("right")]}]},
- tab("logs","control","rejected","status")]},
- panels:{joined:{table:"final_ui",title:"final_ui",columns:["userId","name","email","age","accountType","balance"]},left:{table:"users_ui",title:"users_ui"},right:{table:"accounts_ui",title:"accounts_ui"},
- logs:{table:"orchestrator_logs",title:"orchestrator_logs",columns:["ts","level","msg"],sort:[["ts","desc"]]},control:{table:"control_raw",title:"control_raw"},rejected:{table:"rejected_ui",title:"rejected_ui"},status:{table:"orchestrator_status",title:"orchestrator_status"}}});
-console.log("restored", performance.now()-t0, performance.now());
-window.viewer=viewer;
-console.log(JSON.stringify(await viewer.saveWorkspace()));
-document.title="done";
+// @ts-check
+
+import { about as ask } from "./about.js";
+import { stayConnected } from "./connection.js";
+import { ControlForm } from "./control.js";
+import { one, shape } from "./dom.js";
+import { Panels } from "./panels.js";
+import { ready } from "./perspective.js";
+import { follow, show } from "./status.js";
+
+/** @import { State } from "./connection.js" */
+
+const CONNECTION = {
+  connecting: { mark: "shape-busy", text: "connecting…", notice: "" },
+  connected: { mark: "shape-live", text: "connected", notice: "" },
+  lost: {
+    mark: "shape-busy",
+    text: "reconnecting…",
+    notice: "Connection lost, reconnecting… The tables show what was known last.",
+  },
+};
+
+/** @param {State} state */
+function tell(state) {
+  const place = one(document, "#connection", HTMLElement);
+  const { mark, text, notice } = CONNECTION[state];
+  document.body.dataset.connection = state;
+  place.dataset.state = state;
+  one(place, "span", HTMLElement).textContent = text;
+  shape(place, mark);
+  showNotice(notice);
+}
+
+/** @param {string} text */
+function showNotice(text) {
+  const notice = one(document, "#notice", HTMLElement);
+  notice.textContent = text;
+  notice.hidden = text === "";
+}
+
+async function start() {
+  const about = await ask();
+  const form = new ControlForm(one(document, "#control", HTMLFormElement), about);
+  const line = one(document, "#status", HTMLElement);
+  follow(about, (row) => {
+    show(line, about, row);
+    form.showCurrent(row);
+  });
+  const Client = await ready();
+  const viewer = /** @type {import("./perspective.js").Viewer} */ (one(document, "perspective-viewer", HTMLElement));
+  await stayConnected(Client, new Panels(viewer, about), tell);
+}
+
+start().catch((error) => showNotice(`The page cannot start: ${error.message}. Reload it to try again.`));

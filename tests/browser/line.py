@@ -1,0 +1,51 @@
+"""A line to a server that can be cut and mended: a proxy on a port of its own."""
+
+import socket
+import threading
+from contextlib import suppress
+
+HOST = "127.0.0.1"
+
+
+class Line:
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._ends: set[socket.socket] = set()
+        self._listener = self._listen(0)
+        self._port: int = self._listener.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._port}"
+
+    def cut(self) -> None:
+        """Nobody gets through any more, and whoever was connected is not."""
+        for end in (self._listener, *self._ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._ends.clear()
+
+    def mend(self) -> None:
+        self._listener = self._listen(self._port)
+
+    def _listen(self, port: int) -> socket.socket:
+        listener = socket.create_server((HOST, port))
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        return listener
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):  # the listener was closed
+            while True:
+                near, _ = listener.accept()
+                far = socket.create_connection((HOST, self._target))
+                self._ends |= {near, far}
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=_carry, args=(source, sink), daemon=True).start()
+
+
+def _carry(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):  # one of the two was closed
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)

@@ -1,0 +1,90 @@
+"""Turnout as a user runs it: `turnout run` in a process of its own, on a real broker."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+from confluent_kafka import Producer
+
+from tests.waiting import until
+from turnout.kafka.client import Cluster
+from turnout.kafka.embedded import EmbeddedBroker
+
+READY_SECONDS = 120
+"""Spark's first query in a cold JVM takes 20 to 40 on two cores."""
+
+END_SECONDS = 15
+"""Five are promised; a machine that runs other tests beside may need more."""
+
+# Not users and accounts, so that the page is seen to take every name from the configuration. From the beginning, so
+# that a pair of topics that is switched to has rows when it is shown.
+CONFIG = """
+kafka: {{bootstrap.servers: "{bootstrap}"}}
+bus:   {{bootstrap.servers: "{bootstrap}"}}
+tables:
+  orders:   {{topic: orders,   columns: {{orderId: long, item: string, price: double}}, start: earliest}}
+  payments: {{topic: payments, columns: {{orderId: long, method: string}}, start: earliest}}
+join: {{left: orders, right: payments, on: orderId, type: left}}
+control: {{topic: control}}
+serve: {{port: {port}}}
+state_dir: {state_dir}
+"""
+TOPICS = ("orders", "payments", "orders_b", "payments_b", "control")
+
+
+class RunningTurnout:
+    def __init__(self, broker: EmbeddedBroker, state_dir: Path) -> None:
+        Cluster({"bootstrap.servers": broker.bootstrap}).create_topics(TOPICS)
+        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        config = state_dir / "turnout.yaml"
+        config.write_text(CONFIG.format(bootstrap=broker.bootstrap, port=self.port, state_dir=state_dir / "state"))
+        self._log = state_dir / "turnout.log"
+        with self._log.open("wb") as log:
+            command = [sys.executable, "-m", "turnout.cli", "run", "-c", str(config)]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def until_ready(self) -> None:
+        until(self._ready, f"/readyz answers 200; its log: {self._log}", READY_SECONDS)
+
+    def send(self, topic: str, **row: object) -> None:
+        """Returns when Kafka has it."""
+        self._producer.produce(topic, json.dumps(row).encode())
+        assert self._producer.flush(10) == 0
+
+    def switch(self, **fields: str) -> None:
+        """A control message that is applied, or changes nothing, when this returns."""
+        answer = httpx.post(f"{self.url}/api/control", json=fields, timeout=60)
+        assert answer.json()["outcome"] in ("applied", "no change"), answer.text
+
+    def status(self) -> dict[str, object]:
+        status: dict[str, object] = httpx.get(f"{self.url}/api/status").json()
+        return status
+
+    def end(self) -> None:
+        """Ctrl-C, which has to do."""
+        self._process.send_signal(signal.SIGINT)
+        try:
+            code = self._process.wait(END_SECONDS)
+        finally:
+            self._process.kill()
+        assert code == 0, f"turnout run ended with {code}:\n{self._log.read_text()}"
+
+    def _ready(self) -> bool:
+        assert self._process.poll() is None, f"turnout run ended early:\n{self._log.read_text()}"
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

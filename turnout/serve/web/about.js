@@ -1,0 +1,18 @@
+// @ts-check
+// What the server says about its configuration: nothing here knows what the tables are called.
+
+/** @typedef {"left" | "right" | "joined" | "control" | "status" | "logs" | "rejected"} TableKey */
+
+/**
+ * @typedef {object} About
+ * @property {Record<TableKey, string>} tables the tables' public names
+ * @property {Record<TableKey, string[]>} columns their columns, in order
+ * @property {{left: string, right: string, join: string}} fields the fields of a control message
+ */
+
+/** @returns {Promise<About>} */
+export async function about() {
+  const answer = await fetch("/page.json");
+  if (!answer.ok) throw new Error(`/page.json answered ${answer.status}`);
+  return answer.json();
+}

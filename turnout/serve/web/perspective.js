@@ -1,0 +1,35 @@
+// @ts-check
+// Perspective, as its Python wheel ships it. The file's name and `__wasm_module__` are internals of the version that
+// the product pins (5.6.1); no other module knows them.
+
+/**
+ * A client of the Perspective server behind a socket.
+ * @typedef {object} Client
+ * @property {(message: ArrayBuffer) => Promise<void>} handle_response
+ * @property {(error: string) => Promise<void>} handle_error
+ */
+
+/** @typedef {new (send: (message: Uint8Array) => Promise<void>, close: () => void) => Client} ClientClass */
+
+/** @typedef {{layout: object, panels: Record<string, {theme?: string}>}} Workspace all panels, and where they are */
+
+/**
+ * @typedef {object} Methods
+ * @property {(client: Client) => Promise<void>} load
+ * @property {() => Promise<void>} eject
+ * @property {() => Promise<Workspace>} saveWorkspace
+ * @property {(workspace: Workspace) => Promise<void>} restoreWorkspace
+ * @property {() => string | undefined} getActivePanel
+ * @property {(panel: string) => void} setActivePanel
+ */
+
+/** @typedef {HTMLElement & Methods} Viewer the element `<perspective-viewer>` */
+
+/** @returns {Promise<ClientClass>} once the element is defined and its WebAssembly is compiled */
+export async function ready() {
+  // @ts-ignore: it has no types
+  const module = await import("/assets/perspective-anywidget.js");
+  await module.ready;
+  const element = /** @type {any} */ (customElements.get("perspective-viewer"));
+  return element.__wasm_module__.Client;
+}
