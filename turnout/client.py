@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -32,9 +33,14 @@ class ControlAnswer:
 class Client:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._address = urlsplit(self.url)
-        if self._address.scheme not in _CONNECTIONS or not self._address.hostname:
-            raise TurnoutError(f"{url!r} is not an address such as http://127.0.0.1:8400")
+        address = urlsplit(self.url)
+        try:
+            if not address.hostname:
+                raise ValueError
+            self._connect = partial(_CONNECTIONS[address.scheme], address.hostname, address.port)
+        except (KeyError, ValueError):  # another scheme, or a port that is no number
+            raise TurnoutError(f"{url!r} is not an address such as http://127.0.0.1:8400") from None
+        self._path = address.path
 
     def status(self) -> dict[str, Any]:
         with self._open("/api/status") as response:
@@ -60,11 +66,9 @@ class Client:
     def _open(
         self, path: str, body: bytes | None = None, seconds: float = ANSWER_SECONDS, allowed: tuple[int, ...] = (200,)
     ) -> Iterator[HTTPResponse]:
-        connection = _CONNECTIONS[self._address.scheme](
-            self._address.hostname or "", self._address.port, timeout=seconds
-        )
+        connection = self._connect(timeout=seconds)
         try:
-            connection.request("GET" if body is None else "POST", self._address.path + path, body)
+            connection.request("GET" if body is None else "POST", self._path + path, body)
             response = connection.getresponse()
             if response.status not in allowed:
                 raise TurnoutError(self._refusal(response))

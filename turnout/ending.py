@@ -37,9 +37,9 @@ class Ending:
     """
 
     def __init__(self, on_asked: Callable[[], None]) -> None:
-        """`on_asked` is called when somebody asks to stop, on another thread."""
+        """`on_asked` is called when somebody asks to stop, on another thread, before anything is stopped."""
         self._on_asked = on_asked
-        self._asked = threading.Event()
+        self._asked, self._told = threading.Event(), threading.Event()
         self._gently: Callable[[], None] | None = None
         self._parts = ExitStack()
 
@@ -61,6 +61,8 @@ class Ending:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.gently(lambda: None)  # this must not be interrupted, whatever led here
+        if self._asked.is_set():
+            self._told.wait()
         stopper = threading.Thread(target=self._parts.close, name="stop", daemon=True)
         stopper.start()
         stopper.join(ORDERLY_SECONDS)
@@ -81,6 +83,7 @@ class Ending:
         self._asked.wait()
         latest = time.monotonic() + LATEST_SECONDS
         self._on_asked()
+        self._told.set()
         time.sleep(max(0.0, latest - time.monotonic()))
         kill_descendants()
         _exit(0)

@@ -21,9 +21,9 @@ SILENT = logging.CRITICAL + 1
 class Terminal(logging.Handler):
     """On a TTY a turning wheel below the lines says what is waited for, until `settled`."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         super().__init__()
-        self._console = Console(highlight=False)
+        self._console = console or Console(highlight=False)
         self._wheel: Status | None = None
 
     def listen(self) -> None:

@@ -132,7 +132,13 @@ class _Held:
 
 def _grid(name: str, rows: Sequence[Row], count: int) -> Table:
     """One line for each row, cut at the terminal's edge."""
-    table = Table(box=SIMPLE_HEAD, caption=f"{name}: {count} row{'' if count == 1 else 's'}", caption_justify="left")
+    table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        caption=f"{name}: {count} row{'' if count == 1 else 's'}",
+        caption_justify="left",
+    )
     for column in rows[0] if rows else ():
         numeric = all(isinstance(row[column], int | float | None) for row in rows)
         table.add_column(Text(column), no_wrap=True, overflow="ellipsis", justify="right" if numeric else "left")

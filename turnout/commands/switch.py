@@ -79,7 +79,8 @@ def switch(
     asked = {fields.left: left_topic, fields.right: right_topic, fields.join: join}
     message = {field: value for field, value in asked.items() if value is not None}
     if not message:
-        raise typer.BadParameter("say what to switch to: a topic, a type of join, or several of them")
+        options = ", ".join(topic_option(table) for table in (settings.join.left, settings.join.right))
+        raise TurnoutError(f"There is nothing to switch to: give one or more of {options}, --join.")
     client, console, deadline = client_of(url, config), Console(highlight=False), time.monotonic() + timeout
     with _Steps(client, names.logs, console):
         answer = client.control(message, timeout)

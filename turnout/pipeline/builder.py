@@ -10,11 +10,12 @@ from pyspark.sql import SparkSession
 from turnout.changelog.reader import ChangelogReader, Rejected
 from turnout.config import Config, Start
 from turnout.errors import BuildFailed, KafkaError, TurnoutError
+from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 from turnout.kafka.client import Cluster
 from turnout.kafka.security import for_java
 from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Ready
 from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
-from turnout.pipeline.pipeline import LARGEST_RECORD_BYTES, KafkaOptions, Pipeline
+from turnout.pipeline.pipeline import KafkaOptions, Pipeline
 from turnout.schema import Topics
 
 CHANGELOG_TOPIC = {

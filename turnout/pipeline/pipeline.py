@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from turnout.config import Trigger
 from turnout.errors import BuildFailed
+from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 from turnout.pipeline.cogroup import changelog
 from turnout.pipeline.manifest import Manifest
 from turnout.schema import JoinSchema
@@ -22,7 +23,6 @@ from turnout.schema import JoinSchema
 # reads again what came since the last commit.
 REALTIME_BATCH = "5 minutes"
 CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: larger ones are no faster
-LARGEST_RECORD_BYTES = 100 * 1024 * 1024  # all rows of a key; the largest request that a broker takes by default
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
 

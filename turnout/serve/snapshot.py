@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import orjson
 import polars as pl
+import polars.selectors as cs
 
 from turnout.errors import QueryRefused
 from turnout.schema import Columns, ColumnType
@@ -35,19 +36,22 @@ _OPERATORS: Mapping[str, Callable[[pl.Expr, object], pl.Expr]] = {
     ">": lambda column, value: column > value,
     "~": lambda column, value: column.cast(pl.String).str.contains(str(value), literal=True),
 }
-_FILTER = re.compile(r"(?P<column>.+?)\s*(?P<operator>==|!=|<=|>=|<|>|~)\s*(?P<value>.*)", re.DOTALL)
+_OPERATOR = re.compile(r"\s*(==|!=|<=|>=|<|>|~)\s*")
 
 
 def select(
     rows: pl.DataFrame, columns: Columns, filters: Sequence[str], sort: str | None, limit: int | None
 ) -> pl.DataFrame:
-    """Filters `column==value` (also != < <= > >= and ~ for "contains"); sort `column` or `column:desc`, by commas."""
+    """Filters `column==value` (also != < <= > >= and ~ for "contains"); sort `column` or `column:desc`, by commas.
+
+    As in SQL, a row without a value in a filter's column is left out, whatever the operator; it is sorted last.
+    """
     for text in filters:
         rows = rows.filter(_condition(text, columns))
     if sort:
         keys = [_sort_key(part, columns) for part in sort.split(",")]
-        names, descending = [name for name, _ in keys], [down for _, down in keys]
-        rows = rows.sort(names, descending=descending, nulls_last=True, maintain_order=True)
+        by, descending = [_column(name) for name, _ in keys], [down for _, down in keys]
+        rows = rows.sort(by, descending=descending, nulls_last=True, maintain_order=True)
     return rows if limit is None else rows.head(limit)
 
 
@@ -64,12 +68,19 @@ def encode(snapshot: Snapshot, rows: pl.DataFrame, form: Format) -> bytes:
 
 
 def _condition(text: str, columns: Columns) -> pl.Expr:
-    found = _FILTER.fullmatch(text)
-    if found is None:
+    splits = list(_OPERATOR.finditer(text))
+    if not splits:
         raise QueryRefused(f"filter {text!r} is not <column><operator><value>; operators: {' '.join(_OPERATORS)}")
-    name, operator, value = found["column"], found["operator"], found["value"]
+    # An operator may be part of a column's name.
+    split = next((split for split in splits if text[: split.start()] in columns), splits[0])
+    name, operator, value = text[: split.start()], split[1], text[split.end() :]
     kind = _known(name, columns)
-    return _OPERATORS[operator](pl.col(name), value if operator == "~" else _literal(name, kind, value))
+    return _OPERATORS[operator](_column(name), value if operator == "~" else _literal(name, kind, value))
+
+
+def _column(name: str) -> pl.Expr:
+    """The column of exactly this name: Polars would take some names (`*`, `^.*$`) for patterns."""
+    return cs.by_name(name).as_expr()
 
 
 def _literal(name: str, kind: ColumnType, text: str) -> object:
@@ -78,13 +89,20 @@ def _literal(name: str, kind: ColumnType, text: str) -> object:
             case ColumnType.STRING:
                 return text
             case ColumnType.LONG:
-                return int(text)
+                return _long(text)
             case ColumnType.DOUBLE:
                 return float(text)
             case ColumnType.BOOLEAN:
                 return {"true": True, "false": False}[text.lower()]
     except (ValueError, KeyError):
         raise QueryRefused(f"filter on {name!r}: {text!r} is not a {kind}") from None
+
+
+def _long(text: str) -> int:
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("more than 64 bits")
+    return number
 
 
 def _sort_key(text: str, columns: Columns) -> tuple[str, bool]:
