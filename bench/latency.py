@@ -1,0 +1,136 @@
+"""How long it takes from a message to its row: in the public live table, and in a remote client.
+
+`make bench-latency`, or `python -m bench.latency --help`. Starts and ends everything by itself.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.child import Child
+from bench.cpu import CpuMeter, child_running
+from bench.machine import load_average, this_machine
+from bench.messages import Plan
+from bench.phases import Phase, Run
+from bench.recorder import Recorder
+from bench.report import Report, show, write_json
+from bench.rig import HOST, Rig, running
+from turnout.errors import TurnoutError
+
+RESULT = Path(__file__).parent / "results" / "latency.json"
+WARM_UP_RATE = 2_000
+
+# Ctrl-C, as shells have it.
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    console = Console(highlight=False)
+    try:
+        report = _measure(options, console)
+    except TurnoutError as error:
+        console.print(f"[red]{error}[/]")
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    show(report, console)
+    write_json(report, RESULT)
+    console.print(f"Also in {RESULT}")
+    return 1 if report.lost else 0
+
+
+def _measure(options: argparse.Namespace, console: Console) -> Report:
+    load_before = load_average()
+    with (
+        tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
+        running(Path(directory), options.keep, lambda text: _say(console, text)) as rig,
+        Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
+        Child("bench.client", HOST, rig.port, _changes(rig)) as client,
+    ):
+        recorder, joined = Recorder(), rig.service.tables.names.joined
+        registry = rig.service.tables.registry
+        registry.subscribe(joined, recorder.note)
+        plan = Plan(options.keys)
+        cpu = CpuMeter(_processes(rig, producer, client))
+        run = Run(plan, options.keep, producer, recorder, client, cpu, Path(directory))
+        # At least until every key has rows on both sides: from then on each message shows.
+        _phase(run, WARM_UP_RATE, max(options.warm_up, plan.round / WARM_UP_RATE), console, "Warming up: ")
+        phases = [_phase(run, rate, options.seconds, console) for rate in options.rates]
+        rows = registry.snapshot(joined).rows.height
+        return Report(this_machine(rig.parts), options.keys, options.keep, rows, load_before, phases)
+
+
+def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = "") -> Phase:
+    _say(console, f"{what}{rate:,} messages a second for {seconds:g} s …")
+    return run.phase(rate, seconds)
+
+
+def _processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
+    spark = child_running("SparkSubmit")
+    return {
+        "service": os.getpid(),
+        **({"Spark": spark} if spark else {}),
+        "Kafka": rig.broker.pid,
+        "producer": producer.pid,
+        "client": client.pid,
+    }
+
+
+def _changes(rig: Rig) -> str:
+    return f"/api/tables/{rig.service.tables.names.joined}/changes"
+
+
+def _say(console: Console, text: str) -> None:
+    # Lines, not a turning wheel: that would take its share of the process that is measured.
+    console.print(f"[dim]{time.strftime('%H:%M:%S')}[/] {text}")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.latency", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--rates", type=_rates, default="50,2000,10000", help="messages a second, one phase each (%(default)s)"
+    )
+    parser.add_argument("--seconds", type=_positive, default=15, help="how long each phase sends (%(default)s)")
+    parser.add_argument(
+        "--warm-up",
+        type=_positive,
+        default=20,
+        metavar="SECONDS",
+        help=f"at {WARM_UP_RATE} messages a second, not counted; as long as it takes to send every key (%(default)s)",
+    )
+    parser.add_argument("--keys", type=_at_least_2, default=10_000, help="keys, all in turn (%(default)s)")
+    parser.add_argument("--keep", type=_at_least_1, default=100, help="rows kept per key and side (%(default)s)")
+    return parser.parse_args(arguments)
+
+
+def _rates(text: str) -> list[int]:
+    return [_at_least_1(rate) for rate in text.split(",")]
+
+
+def _positive(text: str) -> float:
+    if (value := float(text)) <= 0:
+        raise ValueError
+    return value
+
+
+def _at_least_1(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise ValueError
+    return value
+
+
+def _at_least_2(text: str) -> int:
+    if (value := int(text)) < 2:
+        raise ValueError
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Sends messages at a given rate, in a process of its own so that it takes no time from those it measures.
+
+`python -m bench.producer BOOTSTRAP KEYS`; then a question per line on stdin (see `Question`), an answer per line.
+"""
+
+import sys
+import time
+from array import array
+from typing import TypedDict
+
+import polars as pl
+from confluent_kafka import KafkaError, Message, Producer
+
+from bench.child import answer_questions
+from bench.messages import Plan
+
+TICK_SECONDS = 0.001
+"""The shortest sleep: at 10,000 messages a second, ten go out together."""
+
+FLUSH_SECONDS = 60
+
+
+class Question(TypedDict):
+    """Send messages `first` to `first + count`, `rate` a second, and write their times to `file`."""
+
+    first: int
+    count: int
+    rate: int
+    file: str
+
+
+class PacedProducer:
+    def __init__(self, bootstrap: str, plan: Plan) -> None:
+        self._plan = plan
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "linger.ms": 0,  # else the producer's own wait would be measured too
+                "queue.buffering.max.messages": 1_000_000,
+                "delivery.report.only.error": True,
+            }
+        )
+        self._last_stamp = 0
+
+    def send(self, question: Question) -> dict[str, object]:
+        stamps = array("q")
+        began = time.monotonic()
+        while len(stamps) < question["count"]:
+            due = min(question["count"], int((time.monotonic() - began) * question["rate"]) + 1)
+            for number in range(question["first"] + len(stamps), question["first"] + due):
+                stamps.append(self._send_one(number))
+            self._producer.poll(0)
+            next_is_due = began + len(stamps) / question["rate"]
+            time.sleep(max(TICK_SECONDS, next_is_due - time.monotonic()))
+        unsent = self._producer.flush(FLUSH_SECONDS)
+        if unsent:
+            raise RuntimeError(f"Kafka has not taken {unsent} messages within {FLUSH_SECONDS} s")
+        pl.DataFrame({"stamp": pl.Series(stamps, dtype=pl.Int64)}).write_ipc(question["file"])
+        return {}
+
+    def _send_one(self, number: int) -> int:
+        stamp = self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
+        self._producer.produce(self._plan.topic(number), self._plan.value(number, stamp), on_delivery=_fail)
+        return stamp
+
+
+def _fail(error: KafkaError | None, message: Message) -> None:
+    raise RuntimeError(f"Kafka has not taken a message to topic {message.topic()!r}: {error}")
+
+
+if __name__ == "__main__":
+    answer_questions(PacedProducer(sys.argv[1], Plan(int(sys.argv[2]))).send)

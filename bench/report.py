@@ -1,0 +1,133 @@
+"""The figures for a person, as a table, and for a program, as JSON."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.figures import Figures
+from bench.machine import Machine
+from bench.phases import Phase
+
+LIVE_TABLE, REMOTE_CLIENT = "live table", "remote client"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so many milliseconds; None: there is no budget for it."""
+
+    p50: float | None
+    p99: float | None
+
+
+BUDGETS = {
+    (50, LIVE_TABLE): Budget(12, 40),
+    (50, REMOTE_CLIENT): Budget(40, 150),
+    (10_000, LIVE_TABLE): Budget(None, 250),
+}
+"""By messages a second and observer, for two cores."""
+
+NO_BUDGET = Budget(None, None)
+
+
+@dataclass(frozen=True)
+class Report:
+    machine: Machine
+    keys: int
+    keep: int
+    rows: int
+    """Of the joined table at the end."""
+    load_average_before: float
+    phases: list[Phase]
+
+    @property
+    def lost(self) -> int:
+        return sum(phase.live_table.lost + phase.remote_client.lost for phase in self.phases)
+
+
+def write_json(report: Report, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(report), indent=2) + "\n")
+
+
+def show(report: Report, console: Console) -> None:
+    console.print(_latencies(report))
+    if report.phases[0].cores:
+        console.print(_cores(report))
+    machine = report.machine
+    console.print(
+        f"{machine.cores} cores · load average {report.load_average_before} before, "
+        f"{max(phase.load_average for phase in report.phases)} at most in the run · Turnout {machine.turnout}, "
+        f"Python {machine.python}, Java {machine.java}, Spark {machine.spark}, Kafka {machine.kafka}, "
+        f"Polars {machine.polars}",
+        f"{report.keys:,} keys, keep {report.keep}, {report.rows:,} joined rows at the end; half of the messages on "
+        "either side of a left join",
+        sep="\n",
+        highlight=False,
+    )
+
+
+def _latencies(report: Report) -> Table:
+    table = Table(title="Message produced → its row, in milliseconds")
+    for heading in ("sent/s\nasked", "sent/s", "messages"):
+        table.add_column(heading, justify="right")
+    table.add_column("seen in")
+    for heading in ("shown/s", "lost", "super-\nseded", "rows per\nupdate"):
+        table.add_column(heading, justify="right")
+    for heading in ("p50", "p90", "p99", "max", "p50, first →\nlast quarter", "budget\np50 / p99"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for phase in report.phases:
+        asked = (f"{phase.rate:,}", f"{phase.sent_per_second:,.0f}", f"{phase.sent:,}")
+        table.add_row(*asked, *_cells(phase.rate, LIVE_TABLE, phase.live_table))
+        table.add_row("", "", "", *_cells(phase.rate, REMOTE_CLIENT, phase.remote_client), end_section=True)
+    return table
+
+
+def _cores(report: Report) -> Table:
+    table = Table(title="Cores kept busy")
+    table.add_column("sent/s asked", justify="right")
+    for process in report.phases[0].cores:
+        table.add_column(process, justify="right")
+    table.add_column("load average", justify="right")
+    for phase in report.phases:
+        table.add_row(
+            f"{phase.rate:,}", *(f"{cores:.2f}" for cores in phase.cores.values()), f"{phase.load_average:.1f}"
+        )
+    return table
+
+
+def _cells(rate: int, observer: str, figures: Figures) -> list[str]:
+    budget = BUDGETS.get((rate, observer), NO_BUDGET)
+    again = f" ({figures.snapshots} × behind)" if figures.snapshots else ""
+    return [
+        observer + again,
+        f"{figures.shown_per_second:,.0f}",
+        f"[red]{figures.lost:,}[/]" if figures.lost else "0",
+        f"{figures.superseded:,}",
+        f"{figures.rows_per_update:,.1f}",
+        _judged(figures.p50, budget.p50),
+        _ms(figures.p90),
+        _judged(figures.p99, budget.p99),
+        _ms(figures.max),
+        f"{_ms(figures.p50_of_first_quarter)} → {_ms(figures.p50_of_last_quarter)}",
+        "" if budget == NO_BUDGET else f"{_limit(budget.p50)} / {_limit(budget.p99)}",
+    ]
+
+
+def _judged(value: float | None, budget: float | None) -> str:
+    """A value with a budget: within it or not, also where there are no colours."""
+    if value is None or budget is None:
+        return _ms(value)
+    return f"[green]{_ms(value)} ✓[/]" if value <= budget else f"[red]{_ms(value)} ✗[/]"
+
+
+def _limit(budget: float | None) -> str:
+    return "–" if budget is None else f"≤ {budget:,.0f}"
+
+
+def _ms(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"

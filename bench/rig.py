@@ -1,0 +1,92 @@
+"""Everything that is measured, on this machine: Kafka, Spark, the service and its server, with the built-in config."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import uvicorn
+
+from bench.messages import CONTROL_TOPIC, LEFT_TABLE, LEFT_TOPIC, RIGHT_TABLE, RIGHT_TOPIC
+from turnout.config import FILE_NAME, Config, load
+from turnout.errors import TurnoutError
+from turnout.java import JavaParts, java_parts
+from turnout.kafka.client import Cluster
+from turnout.kafka.embedded import EmbeddedBroker
+from turnout.serve.app import create_app
+from turnout.service import Service
+
+HOST = "127.0.0.1"
+LIVE_SECONDS = 180.0
+"""Twenty are usual with two cores; a busy machine may take a multiple of that."""
+
+POLL_SECONDS = 0.1
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Rig:
+    service: Service
+    broker: EmbeddedBroker
+    port: int
+    parts: JavaParts
+
+
+@contextmanager
+def running(directory: Path, keep: int, say: Say) -> Iterator[Rig]:
+    """A service that is live, on fresh topics; all of it ends with the context."""
+    with ExitStack() as stack:
+        parts = java_parts(say)
+        broker = EmbeddedBroker(directory / "kafka", parts.broker)
+        stack.callback(broker.stop)
+        broker.start(say)
+        Cluster({"bootstrap.servers": broker.bootstrap}).create_topics([LEFT_TOPIC, RIGHT_TOPIC, CONTROL_TOPIC])
+        service = Service(_config(directory / "state", broker.bootstrap, keep), bus=broker)
+        say("Starting Spark and the first generation …")
+        stack.callback(service.stop)
+        service.start()
+        port = stack.enter_context(_served(service))
+        _wait_until_live(service)
+        yield Rig(service, broker, port, parts)
+
+
+def _config(state_dir: Path, bootstrap: str, keep: int) -> Config:
+    # By its path: a turnout.yaml in the working directory is not what is measured here.
+    built_in = Path(str(resources.files("turnout").joinpath(FILE_NAME)))
+    overrides = {
+        "kafka.bootstrap.servers": bootstrap,
+        "state_dir": state_dir,
+        f"tables.{LEFT_TABLE}.keep": keep,
+        f"tables.{RIGHT_TABLE}.keep": keep,
+    }
+    return load(built_in, env={}, overrides=overrides)
+
+
+@contextmanager
+def _served(service: Service) -> Iterator[int]:
+    """The service's server on a thread of this process, and its port."""
+    with socket.create_server((HOST, 0)) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(create_app(service), log_config=None, access_log=False, timeout_graceful_shutdown=1)
+        )
+        thread = threading.Thread(target=server.run, args=([listener],), name="server", daemon=True)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _wait_until_live(service: Service) -> None:
+    deadline = time.monotonic() + LIVE_SECONDS
+    while not service.ready:
+        if time.monotonic() > deadline:
+            said = service.tables.registry.snapshot(service.tables.names.logs).rows["msg"].to_list()
+            raise TurnoutError("\n  ".join([f"nothing is live after {LIVE_SECONDS:.0f} s; the log says:", *said]))
+        time.sleep(POLL_SECONDS)

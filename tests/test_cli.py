@@ -1,0 +1,241 @@
+"""The commands as a person runs them, against a real server whose tables are filled by hand: no Kafka, no Spark."""
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from typer.testing import CliRunner, Result
+
+from tests.waiting import until
+from turnout.address import listen, url_at
+from turnout.cli import app
+from turnout.commands.words import switch_command, topic_option
+from turnout.config import ServeConfig, load
+from turnout.serve.app import create_app
+from turnout.service import Service
+
+REPO = Path(__file__).parent.parent
+ORDERS = """
+tables:
+  new_orders: {topic: orders, columns: {orderId: long}}
+  payments:   {topic: payments, columns: {orderId: long}}
+join: {left: new_orders, right: payments, on: orderId}
+serve: {port: 1}
+"""
+
+
+class Turnout:
+    """A server, and the command line with its address."""
+
+    def __init__(self, service: Service, url: str) -> None:
+        self.service, self.url = service, url
+
+    def run(self, *arguments: str) -> Result:
+        return run(*arguments, "--url", self.url)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TURNOUT_CONFIG", raising=False)
+
+
+@pytest.fixture(scope="module")
+def turnout() -> Iterator[Turnout]:
+    service = Service(load(None, env={}))
+    with listen(ServeConfig(port=0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        until(lambda: server.started, "the server is up")
+        yield Turnout(service, url_at(listener))
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def logged(turnout: Turnout) -> None:
+    for number in range(3):
+        record = logging.LogRecord("turnout", logging.INFO, "", 0, "line %d", (number,), None)
+        turnout.service.tables.log_handler.emit(record)
+
+
+def test_the_help_shows_every_command() -> None:
+    shown = run("--help").output
+    for command in ("demo", "run", "switch", "status", "tail", "logs", "check", "config"):
+        assert f"│ {command} " in shown
+        assert run(command, "--help").exit_code == 0
+
+
+def test_the_version_is_told() -> None:
+    assert run("--version").output == "turnout 0.1.0\n"
+
+
+def test_the_command_starts_without_what_only_a_server_needs() -> None:
+    heavy = "{'pyspark', 'perspective', 'polars', 'confluent_kafka', 'pydantic', 'fastapi'}"
+    program = f"import sys, turnout.cli; print({heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPO, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_the_topic_options_are_called_after_the_tables(tmp_path: Path) -> None:
+    assert "--users-topic" in run("switch", "--help").output
+    file = tmp_path / "orders.yaml"
+    file.write_text(ORDERS)
+    for arguments in (["-c", str(file)], [f"--config={file}"]):
+        shown = run("switch", *arguments, "--help").output
+        assert "--new-orders-topic" in shown
+        assert "--payments-topic" in shown
+        assert "--users-topic" not in shown
+    (tmp_path / "turnout.yaml").write_text(ORDERS)
+    assert "--payments-topic" in run("switch", "--help").output
+
+
+def test_an_unknown_option_of_switch_is_refused() -> None:
+    result = run("switch", "--payments-topic", "x")
+    assert result.exit_code == 2
+    assert "No such option: --payments-topic" in result.output
+
+
+def test_a_switch_to_nothing_names_what_can_be_switched() -> None:
+    result = run("switch")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: There is nothing to switch to: give one or more of --users-topic, --accounts-topic, --join.\n"
+    )
+
+
+def test_a_switch_before_kafka_is_there_says_so(turnout: Turnout) -> None:
+    result = turnout.run("switch", "--join", "inner")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: Turnout is still starting")
+
+
+def test_a_mistake_in_the_config_is_one_clear_message(tmp_path: Path) -> None:
+    (tmp_path / "turnout.yaml").write_text("serve: {port: many}\n")
+    for command in (["status"], ["switch", "--join", "left"], ["run"], ["demo"], ["config"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert result.stderr == "Error: turnout.yaml, line 1: serve.port: 'many' is not a whole number\n"
+
+
+def test_no_server_is_said_to_be_so_and_how_to_start_one(tmp_path: Path) -> None:
+    (tmp_path / "turnout.yaml").write_text(ORDERS)
+    for command in (["status"], ["tail", "final_ui"], ["logs"], ["switch", "--join", "left"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(
+            "Error: There is no Turnout at http://127.0.0.1:1: start one with `turnout demo`"
+        )
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8400", "ftp://127.0.0.1", "http://", "http://127.0.0.1:port"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    result = run("status", "--url", url)
+    assert result.exit_code == 1
+    assert "is not an address such as http://127.0.0.1:8400" in result.stderr
+
+
+def test_the_status_is_a_line_for_each_value(turnout: Turnout) -> None:
+    result = turnout.run("status")
+    assert result.exit_code == 0
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert lines["usersTopic"].strip() == "users"
+    assert lines["joinType"].strip() == "left"
+    assert lines["lastApplied"].strip() == "null"
+    assert lines["state"].strip() == "starting"
+    assert lines["uptime"].startswith("0:0")
+
+
+def test_the_status_is_also_there_for_programs(turnout: Turnout) -> None:
+    answer = json.loads(turnout.run("status", "--json").stdout)
+    assert answer["state"] == "starting"
+    assert answer["lag"] == {}
+
+
+def test_tail_shows_the_rows_that_changed_last(turnout: Turnout) -> None:
+    for offset in range(5):
+        row = {"ts": "0", "topic": "t", "partition": 0, "offset": offset, "reason": "[bold]no JSON", "value": "é" * 300}
+        turnout.service.tables.rejected([row])
+    result = turnout.run("tail", "rejected_ui", "-n", "2")
+    assert result.exit_code == 0
+    header, _, *rows, _ = (line.rstrip() for line in result.stdout.splitlines())
+    assert header.split() == ["ts", "topic", "partition", "offset", "reason", "value"]
+    assert [row.split()[3] for row in rows if row] == ["3", "4"]
+    assert "[bold]no JSON" in rows[0]
+    assert "é" * 300 in rows[0], "nothing is cut where there is no terminal's edge"
+    assert result.stdout.rstrip().endswith("rejected_ui: 5 rows")
+
+
+def test_tail_of_an_empty_table_says_that_it_is_empty(turnout: Turnout) -> None:
+    result = turnout.run("tail", "final_ui", "--once")
+    assert result.exit_code == 0
+    assert result.stdout.strip() == "final_ui: 0 rows"
+
+
+def test_tail_of_no_table_names_those_that_there_are(turnout: Turnout) -> None:
+    result = turnout.run("tail", "fina_ui")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: there is no table 'fina_ui'; there are users_ui, accounts_ui, final_ui,")
+
+
+@pytest.mark.usefixtures("logged")
+def test_logs_are_the_newest_lines_oldest_first(turnout: Turnout) -> None:
+    lines = turnout.run("logs", "-n", "2").stdout.splitlines()
+    assert [line.split(maxsplit=1)[1] for line in lines] == ["INFO line 1", "INFO line 2"]
+    assert turnout.run("logs", "-n", "0").stdout == ""
+    assert len(turnout.run("logs").stdout.splitlines()) == 3
+
+
+def test_logs_can_be_followed_until_ctrl_c(turnout: Turnout) -> None:
+    command = [sys.executable, "-m", "turnout.cli", "logs", "-f", "-n", "0", "--url", turnout.url]
+    with subprocess.Popen(command, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        registry = turnout.service.tables.registry
+        until(lambda: registry._listeners["orchestrator_logs"], "it follows")
+        record = logging.LogRecord("turnout", logging.ERROR, "", 0, "something new", (), None)
+        turnout.service.tables.log_handler.emit(record)
+        assert process.stdout.readline().endswith(" ERROR something new\n")
+        process.send_signal(2)
+        assert process.wait(5) == 0
+        assert process.stderr.read() == ""
+
+
+def test_the_config_in_force_is_printed_without_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(ORDERS + "kafka: {bootstrap.servers: 'k.example.com:9092', sasl.password: hidden}\n")
+    result = run("config", "-c", str(file))
+    assert result.exit_code == 0
+    assert "hidden" not in result.stdout
+    assert "sasl.password: '***'" in result.stdout
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(result.stdout)
+    assert load(copy, env={}).tables == load(file, env={}).tables
+
+
+def test_the_command_to_switch_can_be_pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / ".venv" / "bin" / "turnout"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    program.chmod(0o755)
+    topics = {"users": "users_b", "a_b": "b topic"}
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    assert switch_command(topics, "inner", {"-c": None, "--url": "http://x"}) == (
+        ".venv/bin/turnout switch --users-topic users_b --a-b-topic 'b topic' --join inner --url http://x"
+    )
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert switch_command({}, "left", {}) == "turnout switch --join left"
+    monkeypatch.setattr(sys, "argv", ["/x/turnout/cli.py", "demo"])
+    assert switch_command({}, "left", {}) == f"{sys.executable} -m turnout.cli switch --join left"
+    assert topic_option("a_b") == "--a-b-topic"
