@@ -1,5 +1,7 @@
+import csv
 import io
 import json
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -61,7 +63,7 @@ def test_without_wishes_all_rows_come_as_they_are() -> None:
         ("age>=9007199254740993", "2"),
         ("age<9007199254740993", "135"),
         ("age<=30", "15"),
-        ("age~3", "1235"),
+        ("age~3", "125"),
         ("age>-9223372036854775808", "1235"),
         ("balance>0.2", "135"),
         ("balance==100", "5"),
@@ -124,7 +126,7 @@ def test_rows_are_sorted_by_columns_those_without_a_value_last(sort: str, order:
 
 @pytest.mark.parametrize("sort", ["other", "age,", "age:down", "_row"])
 def test_a_sort_by_what_is_no_column_is_refused(sort: str) -> None:
-    with pytest.raises(QueryRefused, match="there is no column '.*'; there are name, age, balance, active"):
+    with pytest.raises(QueryRefused, match=r"there is no column '.*'; there are name, age, balance, active"):
         ids(sort=sort)
 
 
@@ -190,7 +192,20 @@ def test_every_value_is_exact_in_every_format(content: list[tuple[object, ...]])
     read = [tuple(row.values()) for row in json.loads(encoded(rows, Format.JSON))["rows"]]
     assert read == content
     assert pl.read_ipc_stream(io.BytesIO(encoded(rows, Format.ARROW))).rows() == content
-    text = pl.read_csv(
-        io.BytesIO(encoded(rows, Format.CSV)), schema=rows.drop(ROW).schema, missing_utf8_is_empty_string=False
-    )
-    assert text.drop("name").rows() == [values[1:] for values in content]
+    header, *lines = csv.reader(io.StringIO(encoded(rows, Format.CSV).decode(), newline=""))
+    assert header == list(COLUMNS)
+    assert [tuple(map(_from_csv, line, COLUMNS.values())) for line in lines] == [
+        (v[0] or None, *v[1:]) for v in content
+    ]
+
+
+PARSERS: dict[ColumnType, Callable[[str], object]] = {
+    ColumnType.STRING: str,
+    ColumnType.LONG: int,
+    ColumnType.DOUBLE: float,
+    ColumnType.BOOLEAN: json.loads,
+}
+
+
+def _from_csv(text: str, kind: ColumnType) -> object:
+    return PARSERS[kind](text) if text else None

@@ -71,8 +71,8 @@ def _condition(text: str, columns: Columns) -> pl.Expr:
     splits = list(_OPERATOR.finditer(text))
     if not splits:
         raise QueryRefused(f"filter {text!r} is not <column><operator><value>; operators: {' '.join(_OPERATORS)}")
-    # An operator may be part of a column's name.
-    split = next((split for split in splits if text[: split.start()] in columns), splits[0])
+    # An operator may be part of a column's name: the longest name that there is.
+    split = next((split for split in reversed(splits) if text[: split.start()] in columns), splits[0])
     name, operator, value = text[: split.start()], split[1], text[split.end() :]
     kind = _known(name, columns)
     return _OPERATORS[operator](_column(name), value if operator == "~" else _literal(name, kind, value))
