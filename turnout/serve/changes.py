@@ -5,59 +5,55 @@ from collections.abc import AsyncIterator
 from functools import lru_cache
 
 import orjson
-import polars as pl
 
-from turnout.tables.delta import Delta
-from turnout.tables.registry import Changed, Event, Registry, Snapshot
+from turnout.serve.following import Following
+from turnout.tables.registry import Event, Registry, Snapshot, Swapped
 
 QUEUED_EVENTS = 1_000  # for one client; one that falls behind so far gets a new snapshot instead
 KEEP_ALIVE_SECONDS = 15.0  # so that proxies do not take a quiet table for a dead connection
 
 
 class Changes:
-    """One client's stream. The registry tells events under its lock, so they are only queued there."""
+    """One client's stream."""
 
     def __init__(self, registry: Registry, name: str) -> None:
         self._registry, self._name = registry, name
-        self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[Event] = asyncio.Queue(QUEUED_EVENTS)
         self._behind = False
+        self._following = self._follow()
 
     async def stream(self) -> AsyncIterator[bytes]:
         try:
-            yield _event("snapshot", await self._begin())
+            yield await self._snapshot()
             while True:
-                async for text in self._next():
-                    yield text
+                yield await self._next()
         finally:
-            self._registry.unsubscribe(self._name, self._note)
+            self._following.end()
 
-    async def _begin(self) -> bytes:
-        snapshot = await asyncio.to_thread(self._registry.subscribe, self._name, self._note)
-        return await asyncio.to_thread(_rows, snapshot)
-
-    async def _next(self) -> AsyncIterator[bytes]:
+    async def _next(self) -> bytes:
         if self._behind:
-            yield _event("snapshot", await self._start_over())
-            return
+            return await self._start_over()
         try:
             event = await asyncio.wait_for(self._events.get(), KEEP_ALIVE_SECONDS)
         except TimeoutError:
-            yield b": still here\n\n"
-            return
-        kind, data = await asyncio.to_thread(_encoded, event)
-        yield _event(kind, data)
+            return b": still here\n\n"
+        return await asyncio.to_thread(_encoded, event)
 
     async def _start_over(self) -> bytes:
-        self._registry.unsubscribe(self._name, self._note)
+        self._following.end()
         await asyncio.sleep(0)  # what was told before is queued by now
         while not self._events.empty():
             self._events.get_nowait()
         self._behind = False
-        return await self._begin()
+        self._following = self._follow()
+        return await self._snapshot()
 
-    def _note(self, event: Event) -> None:
-        self._loop.call_soon_threadsafe(self._enqueue, event)
+    async def _snapshot(self) -> bytes:
+        snapshot = await self._following.begin()
+        return await asyncio.to_thread(_rows, "snapshot", snapshot)
+
+    def _follow(self) -> Following:
+        return Following(self._registry, self._name, self._enqueue)
 
     def _enqueue(self, event: Event) -> None:
         try:
@@ -67,24 +63,16 @@ class Changes:
 
 
 @lru_cache(maxsize=64)  # every client of a table gets the same text: encode an event once
-def _encoded(event: Event) -> tuple[str, bytes]:
-    if isinstance(event, Changed):
-        return "change", _change(event.generation, event.delta)
-    return "swap", _rows(Snapshot(event.generation, event.rows))
+def _encoded(event: Event) -> bytes:
+    if isinstance(event, Swapped):
+        return _rows("swap", event)
+    upserts, removes = event.delta.upserts.to_dicts(), event.delta.removes.to_list()
+    return _event("change", {"generation": event.generation, "upserts": upserts, "removes": removes})
 
 
-def _rows(snapshot: Snapshot) -> bytes:
-    return orjson.dumps({"generation": snapshot.generation, "rows": _dicts(snapshot.rows)})
+def _rows(kind: str, state: Snapshot | Swapped) -> bytes:
+    return _event(kind, {"generation": state.generation, "rows": state.rows.to_dicts()})
 
 
-def _change(generation: int, delta: Delta) -> bytes:
-    removes = delta.removes.to_list()
-    return orjson.dumps({"generation": generation, "upserts": _dicts(delta.upserts), "removes": removes})
-
-
-def _dicts(rows: pl.DataFrame) -> list[dict[str, object]]:
-    return rows.to_dicts()
-
-
-def _event(kind: str, data: bytes) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
+def _event(kind: str, data: object) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"

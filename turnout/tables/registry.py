@@ -71,8 +71,10 @@ class Registry:
             return snapshot
 
     def unsubscribe(self, name: str, listener: Listener) -> None:
+        """Tell the listener no more; one that was not told anyway is no error."""
         with self._lock:
-            self._listeners[name].remove(listener)
+            if listener in self._listeners[name]:
+                self._listeners[name].remove(listener)
 
     def change(self, deltas: Mapping[str, Delta], generation: int | None = None) -> None:
         """Change tables together. What a generation that is no longer shown has to say is dropped."""

@@ -1,0 +1,42 @@
+"""A service whose tables are fed by hand (nothing behind them is started), and a real server before it."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+import uvicorn
+
+from tests.waiting import until
+from turnout.config import load
+from turnout.serve.app import create_app
+from turnout.service import Service
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service(load(None, env={}))
+
+
+@pytest.fixture
+def server(service: Service) -> Iterator[str]:
+    """The server's address, such as http://127.0.0.1:40000."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        host, port = listener.getsockname()
+        running = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=running.run, args=([listener],))
+        thread.start()
+        try:
+            until(lambda: running.started, "the server answers")
+            yield f"http://{host}:{port}"
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def http(server: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server, timeout=10) as client:
+        yield client

@@ -1,0 +1,279 @@
+import asyncio
+import json
+import logging
+import random
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.serve.feeding import change, swap, users
+from tests.waiting import until
+from turnout.serve.changes import Changes
+from turnout.service import Service
+from turnout.tables.delta import ROW
+from turnout.tables.registry import Listener, Snapshot
+
+WAIT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: str
+    data: Any
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the rows in it."""
+        return [row[ROW] for row in self.data.get("rows", self.data.get("upserts"))]
+
+
+def parsed(text: str) -> Event:
+    kind, data, *rest = text.split("\n")
+    assert rest == []
+    assert kind.startswith("event: ")
+    assert data.startswith("data: ")
+    return Event(kind.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+
+
+@contextmanager
+def stream(http: httpx.Client, table: str = "users_ui") -> Iterator[Iterator[Event]]:
+    with http.stream("GET", f"/api/tables/{table}/changes", timeout=WAIT_SECONDS) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert response.headers["cache-control"] == "no-store"
+
+        def events() -> Iterator[Event]:
+            rest = ""
+            for part in response.iter_text():
+                *whole, rest = (rest + part).split("\n\n")
+                yield from (parsed(text) for text in whole if not text.startswith(":"))
+
+        yield events()
+
+
+class Copy:
+    """A table kept by its events alone."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, object]] = {}
+        self.generation = -1
+
+    def take(self, event: Event) -> None:
+        self.generation = event.data["generation"]
+        if event.kind == "change":
+            for id_ in event.data["removes"]:
+                self.rows.pop(id_, None)
+            self.rows.update({row[ROW]: row for row in event.data["upserts"]})
+        else:
+            self.rows = {row[ROW]: row for row in event.data["rows"]}
+
+    def shows(self, service: Service, table: str = "users_ui") -> bool:
+        snapshot = service.tables.registry.snapshot(table)
+        now = {row[ROW]: row for row in snapshot.rows.to_dicts()}
+        return (self.rows, self.generation) == (now, snapshot.generation)
+
+
+def test_first_comes_a_snapshot_then_each_change_and_swap_in_order(http: httpx.Client, service: Service) -> None:
+    change(service, [("1", 10)])
+    with stream(http) as events:
+        assert next(events) == Event(
+            "snapshot",
+            {
+                "generation": 0,
+                "rows": [{ROW: "1", "userId": "u1", "name": "name 1", "email": None, "age": 10}],
+            },
+        )
+        change(service, [("2", 20)], removes=["1"])
+        swap(service, 1, [("3", 30), ("4", 40)])
+        change(service, [("3", 31)])
+        changed, swapped, changed_again = next(events), next(events), next(events)
+    assert changed.kind == "change"
+    assert changed.data["generation"] == 0
+    assert changed.data["upserts"] == [{ROW: "2", "userId": "u2", "name": "name 2", "email": None, "age": 20}]
+    assert changed.data["removes"] == ["1"]
+    assert (swapped.kind, swapped.data["generation"], swapped.ids) == ("swap", 1, ["3", "4"])
+    assert (changed_again.kind, changed_again.data["generation"], changed_again.ids) == ("change", 1, ["3"])
+
+
+def test_a_table_is_empty_before_there_is_anything_and_its_stream_goes_on(http: httpx.Client, service: Service) -> None:
+    with stream(http) as events:
+        assert next(events).data == {"generation": 0, "rows": []}
+        change(service, [("1", 1)])
+        assert next(events).ids == ["1"]
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**53 + 1])
+def test_integers_are_exact_in_every_event(http: httpx.Client, service: Service, number: int) -> None:
+    change(service, [("1", number)])
+    with stream(http) as events:
+        assert next(events).data["rows"][0]["age"] == number
+        change(service, [("2", number)])
+        assert next(events).data["upserts"][0]["age"] == number
+        swap(service, 1, [("3", number)])
+        assert next(events).data["rows"][0]["age"] == number
+
+
+def test_line_breaks_in_a_value_do_not_break_the_stream(http: httpx.Client, service: Service) -> None:
+    text = 'a\nb\r\nc\n\ndata: x\u2028"☃'
+    with stream(http, "orchestrator_logs") as events:
+        next(events)
+        service.tables.log_handler.emit(_log_record(text))
+        assert next(events).data["upserts"][0]["msg"] == text
+
+
+def _log_record(text: str) -> logging.LogRecord:
+    return logging.LogRecord("turnout", logging.INFO, __file__, 1, text, None, None)
+
+
+def test_a_swap_to_nothing_is_a_swap(http: httpx.Client, service: Service) -> None:
+    change(service, [("1", 1)])
+    with stream(http) as events:
+        next(events)
+        swap(service, 1, [])
+        assert next(events) == Event("swap", {"generation": 1, "rows": []})
+
+
+def test_only_the_table_asked_for_is_told_of(http: httpx.Client, service: Service) -> None:
+    with stream(http, "orchestrator_logs") as events:
+        next(events)
+        change(service, [("1", 1)])
+        service.tables.log_handler.emit(_log_record("a line"))
+        assert next(events).data["upserts"][0]["msg"] == "a line"
+
+
+def test_clients_that_come_while_all_changes_see_all_of_it(http: httpx.Client, service: Service) -> None:
+    done = threading.Event()
+
+    def work() -> None:
+        chance = random.Random(7)
+        for number in range(200):
+            rows = {str(chance.randrange(30)): number for _ in range(5)}
+            if number % 20 == 19:
+                swap(service, number, rows.items())
+            else:
+                change(service, rows.items(), {str(chance.randrange(30, 40))} - rows.keys())
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    for _ in range(3):
+        with stream(http) as events:
+            copy = Copy()
+            while not (done.is_set() and copy.shows(service)):
+                copy.take(next(events))
+    worker.join()
+
+
+def test_a_client_that_went_away_is_told_no_more(
+    http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry, told, gone = service.tables.registry, list[Listener](), list[Listener]()
+    subscribe, unsubscribe = registry.subscribe, registry.unsubscribe
+
+    def note_subscribed(name: str, listener: Listener) -> Snapshot:
+        told.append(listener)
+        return subscribe(name, listener)
+
+    def note_unsubscribed(name: str, listener: Listener) -> None:
+        unsubscribe(name, listener)
+        gone.append(listener)
+
+    monkeypatch.setattr(registry, "subscribe", note_subscribed)
+    monkeypatch.setattr(registry, "unsubscribe", note_unsubscribed)
+    with stream(http) as events:
+        next(events)
+        assert len(told) == 1
+    until(lambda: gone == told, "the stream has ended")
+
+
+def test_a_client_that_falls_behind_gets_a_new_snapshot(
+    http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnout.serve.changes.QUEUED_EVENTS", 5)
+    many = [(str(number), number) for number in range(5_000)]
+    with stream(http) as events:
+        next(events)
+        # More than all buffers between the two take, while nobody reads.
+        for generation in range(1, 41):
+            swap(service, generation, many)
+        change(service, [("last", 1)])
+        copy, kinds = Copy(), list[str]()
+        while not copy.shows(service):
+            event = next(events)
+            kinds.append(event.kind)
+            copy.take(event)
+        change(service, [("later", 2)])
+        assert next(events).ids == ["later"]
+    assert "snapshot" in kinds
+    assert len(kinds) < 40
+
+
+# -- without a server: what a client does not read is under control
+
+
+@contextmanager
+def one_stream(service: Service) -> Iterator["Reader"]:
+    with asyncio.Runner() as runner:
+
+        async def start() -> AsyncIterator[bytes]:
+            return Changes(service.tables.registry, "users_ui").stream()
+
+        reader = Reader(runner, runner.run(start()))
+        try:
+            yield reader
+        finally:
+            runner.run(reader.close())
+
+
+class Reader:
+    """A client that reads only when told to."""
+
+    def __init__(self, runner: asyncio.Runner, texts: AsyncIterator[bytes]) -> None:
+        self._runner, self._texts = runner, texts
+
+    def read(self) -> str:
+        async def read() -> bytes:
+            return await asyncio.wait_for(anext(self._texts), WAIT_SECONDS)
+
+        return self._runner.run(read()).decode().removesuffix("\n\n")
+
+    def event(self) -> Event:
+        return parsed(self.read())
+
+    async def close(self) -> None:
+        async with aclosing(self._texts):  # type: ignore[type-var]  # it is a generator
+            pass
+
+
+def test_what_does_not_fit_into_the_queue_is_replaced_by_one_snapshot(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnout.serve.changes.QUEUED_EVENTS", 3)
+    with one_stream(service) as reader:
+        assert reader.event().kind == "snapshot"
+        for number in range(3):
+            change(service, [(str(number), number)])
+        assert [reader.event().ids for _ in range(3)] == [["0"], ["1"], ["2"]]
+        for number in range(3, 10):
+            change(service, [(str(number), number)])
+        swap(service, 1, [("x", 1)])
+        change(service, [("y", 2)])
+        assert reader.event() == Event(
+            "snapshot", {"generation": 1, "rows": users(service, [("x", 1), ("y", 2)]).to_dicts()}
+        )
+        change(service, [("z", 3)])
+        assert reader.event().ids == ["z"]
+
+
+def test_a_quiet_table_says_that_it_is_still_there(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.serve.changes.KEEP_ALIVE_SECONDS", 0.01)
+    with one_stream(service) as reader:
+        reader.read()
+        assert reader.read() == reader.read() == ": still here"
+        change(service, [("1", 1)])
+        assert reader.event().ids == ["1"]
