@@ -9,11 +9,12 @@ from typing import Annotated
 
 import orjson
 from fastapi import FastAPI, Query, Request, WebSocket
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 
 from turnout import __version__
-from turnout.errors import KafkaError, QueryRefused
+from turnout.errors import KafkaError, QueryRefused, TableMissing
 from turnout.serve.changes import Changes
 from turnout.serve.metrics import exposition
 from turnout.serve.outcome import outcome_of
@@ -51,11 +52,21 @@ def create_app(service: Service) -> FastAPI:
         yield
         await asyncio.to_thread(perspective.stop)
 
-    app = FastAPI(title="Turnout", version=__version__, lifespan=lifespan)
+    # Its pages of documentation would load scripts from elsewhere; /openapi.json is there for any tool.
+    app = FastAPI(title="Turnout", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+
+    @app.exception_handler(TableMissing)
+    async def missing(_: Request, error: TableMissing) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 404)
 
     @app.exception_handler(QueryRefused)
     async def refused(_: Request, error: QueryRefused) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 404 if "no table" in str(error) else 400)
+        return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        problems = [f"{problem['loc'][-1]}: {problem['msg']}, not {problem['input']!r}" for problem in error.errors()]
+        return JSONResponse({"error": "; ".join(problems)}, 400)
 
     @app.get("/api/status", tags=["status"])
     def status() -> dict[str, object]:
@@ -86,22 +97,21 @@ def create_app(service: Service) -> FastAPI:
     ) -> Response:
         """A consistent snapshot. `sort=balance:desc,userId`; `filter=balance>100`, given as often as needed."""
         snapshot = registry.snapshot(name)
-        rows = select(snapshot.rows, registry.tables[name].columns, filter or [], sort, limit)
+        rows = select(snapshot.rows, registry.table(name).columns, filter or [], sort, limit)
         return Response(encode(snapshot, rows, format), media_type=MEDIA_TYPES[format])
 
     @app.get("/api/tables/{name}/changes", tags=["tables"])
     async def changes(name: str) -> StreamingResponse:
         """Server-sent events: `snapshot`, then `change` and `swap`."""
-        if name not in registry.tables:
-            raise QueryRefused(f"there is no table {name!r}; there are {', '.join(registry.tables)}")
+        registry.table(name)  # an unknown one is refused here, while an answer with a status can still be given
         stream = Changes(registry, name).stream()
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     @app.post("/api/control", tags=["control"])
     async def control(request: Request) -> JSONResponse:
         """Publish a control message and answer with its outcome; 202 with its id if that takes longer."""
-        value = await request.body()
-        if len(value) > LARGEST_CONTROL_BYTES:
+        value = await _body(request, LARGEST_CONTROL_BYTES)
+        if value is None:
             return JSONResponse({"error": f"a control message has at most {LARGEST_CONTROL_BYTES} bytes"}, 413)
         try:
             id_ = await asyncio.to_thread(service.publish_control, value)
@@ -132,6 +142,16 @@ def create_app(service: Service) -> FastAPI:
 
     add_page(app, service)
     return app
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """The request's body; None if it has more than `most` bytes, without reading on."""
+    value = b""
+    async for part in request.stream():
+        value += part
+        if len(value) > most:
+            return None
+    return value
 
 
 def add_page(app: FastAPI, service: Service) -> None:

@@ -52,7 +52,7 @@ def select(
         keys = [_sort_key(part, columns) for part in sort.split(",")]
         by, descending = [_column(name) for name, _ in keys], [down for _, down in keys]
         rows = rows.sort(by, descending=descending, nulls_last=True, maintain_order=True)
-    return rows if limit is None else rows.head(limit)
+    return rows if limit is None else rows.head(min(limit, rows.height))
 
 
 def encode(snapshot: Snapshot, rows: pl.DataFrame, form: Format) -> bytes:
