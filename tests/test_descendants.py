@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_one_that_has_ended_already_is_not_waited_for() -> None:
 
 def test_ps_tells_the_same_as_proc(family: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     by_proc = descendants()
-    monkeypatch.setattr(module, "_PROC", module.Path("/nowhere"))
+    monkeypatch.setattr(module, "_PROC", Path("/nowhere"))
     assert descendants() == by_proc
 
 

@@ -117,6 +117,7 @@ def _bus(config: Config) -> str:
     if not config.bus:
         return f"embedded, in {config.state_dir / 'kafka'}"
     cluster, topic = Cluster(config.bus), f"turnout-check-{uuid.uuid4().hex}"
+    cluster.topics()  # says so if it does not answer
     cluster.create_topics([topic])
     cluster.delete_topics([topic])
     return f"{cluster.bootstrap}: topics can be created and deleted"

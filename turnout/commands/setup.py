@@ -38,7 +38,7 @@ def check(config: ConfigFile = None) -> None:
 
 def _line(console: Console, verdict: str, subject: str, text: str) -> None:
     mark, style = _MARKS[verdict]
-    console.print(Text.assemble((f"{mark} {verdict:<7}", style), f" {subject}: {text}"), soft_wrap=True)
+    console.print(Text.assemble((f"{mark} {verdict:<11}", style), f" {subject}: {text}"), soft_wrap=True)
 
 
 def config(config: ConfigFile = None) -> None:

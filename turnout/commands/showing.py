@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -124,27 +124,24 @@ class _Held:
                 self._rows.pop(id_, None)  # so that it comes last
                 self._rows[id_] = row
 
-    def grid(self) -> Table:
+    def grid(self) -> RenderableType:
         with self._lock:
             newest = list(islice(reversed(self._rows.values()), self._shown))
             return _grid(self._name, newest[::-1], len(self._rows))
 
 
-def _grid(name: str, rows: Sequence[Row], count: int) -> Table:
+def _grid(name: str, rows: Sequence[Row], count: int) -> RenderableType:
     """One line for each row, cut at the terminal's edge."""
-    table = Table(
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        caption=f"{name}: {count} row{'' if count == 1 else 's'}",
-        caption_justify="left",
-    )
-    for column in rows[0] if rows else ():
+    below = Text(f"{name}: {count} row{'' if count == 1 else 's'}", "dim")
+    if not rows:
+        return below
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in rows[0]:
         numeric = all(isinstance(row[column], int | float | None) for row in rows)
         table.add_column(Text(column), no_wrap=True, overflow="ellipsis", justify="right" if numeric else "left")
     for row in rows:
         table.add_row(*map(_cell, row.values()))
-    return table
+    return Group(table, below)
 
 
 def _last(count: int, rows: Sequence[Row]) -> Sequence[Row]:
