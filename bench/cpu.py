@@ -6,7 +6,10 @@ Unlike a latency, this hardly depends on what else runs on the machine; and it s
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from turnout.descendants import descendants
 
 _PROC = Path("/proc")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -30,23 +33,17 @@ class CpuMeter:
         return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}
 
 
-def child_running(what: str) -> int | None:
-    """The child of this process whose command line has this in it."""
-    for entry in _PROC.glob("[0-9]*"):
-        try:
-            parent = int(_after_name(entry)[1])
-            if parent == os.getpid() and what.encode() in (entry / "cmdline").read_bytes():
-                return int(entry.name)
-        except OSError:  # it has just ended
-            continue
+def descendant_running(what: str) -> int | None:
+    """The process below this one that has this in its command line."""
+    for pid in descendants():
+        with suppress(OSError):  # it has just ended, or there is no /proc
+            if what.encode() in (_PROC / str(pid) / "cmdline").read_bytes():
+                return pid
     return None
 
 
 def _cpu_seconds(pid: int) -> float:
-    user, system = _after_name(_PROC / str(pid))[11:13]
+    # The name before these fields may hold blanks and parentheses.
+    fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    user, system = fields[11:13]
     return (int(user) + int(system)) / _TICKS_PER_SECOND
-
-
-def _after_name(process: Path) -> list[str]:
-    """The fields of `stat` from the state on. The name before them may hold blanks and parentheses."""
-    return (process / "stat").read_text(errors="replace").rpartition(")")[2].split()

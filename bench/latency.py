@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.child import Child
-from bench.cpu import CpuMeter, child_running
+from bench.cpu import CpuMeter, descendant_running
 from bench.machine import load_average, this_machine
 from bench.messages import Plan
 from bench.phases import Phase, Run
@@ -26,17 +27,20 @@ from turnout.errors import TurnoutError
 RESULT = Path(__file__).parent / "results" / "latency.json"
 WARM_UP_RATE = 2_000
 
-# Ctrl-C, as shells have it.
+LOG_WIDTH = 130
 INTERRUPTED = 130
+"""What shells call a command that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    console = Console(highlight=False)
+    # Where nobody looks on, in a log, a table need not be squeezed into 80 columns.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: in order
     try:
         report = _measure(options, console)
     except TurnoutError as error:
-        console.print(f"[red]{error}[/]")
+        console.print(str(error), style="red", markup=False)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -73,7 +77,7 @@ def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = ""
 
 
 def _processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
-    spark = child_running("SparkSubmit")
+    spark = descendant_running("SparkSubmit")
     return {
         "service": os.getpid(),
         **({"Spark": spark} if spark else {}),
@@ -89,7 +93,7 @@ def _changes(rig: Rig) -> str:
 
 def _say(console: Console, text: str) -> None:
     # Lines, not a turning wheel: that would take its share of the process that is measured.
-    console.print(f"[dim]{time.strftime('%H:%M:%S')}[/] {text}")
+    console.print(f"{time.strftime('%H:%M:%S')} {text}", markup=False)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -13,6 +13,7 @@ import uvicorn
 
 from bench.messages import CONTROL_TOPIC, LEFT_TABLE, LEFT_TOPIC, RIGHT_TABLE, RIGHT_TOPIC
 from turnout.config import FILE_NAME, Config, load
+from turnout.descendants import end_descendants
 from turnout.errors import TurnoutError
 from turnout.java import JavaParts, java_parts
 from turnout.kafka.client import Cluster
@@ -25,6 +26,7 @@ LIVE_SECONDS = 180.0
 """Twenty are usual with two cores; a busy machine may take a multiple of that."""
 
 POLL_SECONDS = 0.1
+GRACE_SECONDS = 5.0
 
 Say = Callable[[str], None]
 
@@ -41,6 +43,7 @@ class Rig:
 def running(directory: Path, keep: int, say: Say) -> Iterator[Rig]:
     """A service that is live, on fresh topics; all of it ends with the context."""
     with ExitStack() as stack:
+        stack.callback(end_descendants, GRACE_SECONDS)  # Spark's process would outlive its session, and even us
         parts = java_parts(say)
         broker = EmbeddedBroker(directory / "kafka", parts.broker)
         stack.callback(broker.stop)

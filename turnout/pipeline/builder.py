@@ -101,7 +101,7 @@ class PipelineBuilder:
         return build
 
     def manifest(self, topics: Topics) -> tuple[Manifest, bool]:
-        """The manifest to build by, and whether it goes on from an earlier run."""
+        """The manifest to build by, and whether it is resumed from an earlier run."""
         resumable = self._resumable(topics)
         if resumable is not None:
             log.info("Resuming pipeline %s on %s", resumable.id, topics)
@@ -128,11 +128,13 @@ class PipelineBuilder:
         return RunningPipeline(manifest, pipeline, reader, self._files)
 
     def behind(self, manifest: Manifest) -> bool:
-        """Does a new pipeline have anything to catch up with?"""
+        """Does a new pipeline have anything to catch up with? One that starts at the latest has not, however many
+        messages have come since its start was resolved: they are its first live ones."""
+        earliest = [topic for topic, start in self._start_of(manifest.topics).items() if start is Start.EARLIEST]
         return any(
-            self._data.end_offsets(topic)[int(partition)] > start
-            for topic, starts in manifest.starts.items()
-            for partition, start in starts.items()
+            end > manifest.starts[topic].get(str(partition), 0)
+            for topic in earliest
+            for partition, end in self._data.end_offsets(topic).items()
         )
 
     def changelog_ends(self, manifest: Manifest) -> Mapping[int, int]:
@@ -150,15 +152,14 @@ class PipelineBuilder:
         return None
 
     def _starts(self, topics: Topics) -> dict[str, Mapping[int, int]]:
-        tables = self._config.tables
-        starts = {
-            topics.left: tables[self._config.join.left].start,
-            topics.right: tables[self._config.join.right].start,
-        }
         return {
             topic: self._data.start_offsets(topic) if start is Start.EARLIEST else self._data.end_offsets(topic)
-            for topic, start in starts.items()
+            for topic, start in self._start_of(topics).items()
         }
+
+    def _start_of(self, topics: Topics) -> dict[str, Start]:
+        tables, join = self._config.tables, self._config.join
+        return {topics.left: tables[join.left].start, topics.right: tables[join.right].start}
 
 
 class _Build:

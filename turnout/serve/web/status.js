@@ -42,7 +42,7 @@ export function show(line, about, row) {
   put(line, "right", row[right]);
   put(line, "join", row[join]);
   put(line, "generation", row.generation);
-  put(line, "message", row.message).title = String(row.message ?? "");
+  put(line, "message", row.message);
   showTime(one(line, "time", HTMLTimeElement), row.lastApplied);
   const state = String(row.state);
   one(line, ".state", HTMLElement).dataset.state = state in SHAPES ? state : "busy";
@@ -58,7 +58,7 @@ export function show(line, about, row) {
 function put(line, name, value) {
   const place = one(line, `[data-value="${name}"]`, HTMLElement);
   place.textContent = String(value ?? "–");
-  return place;
+  place.title = place.textContent; // a long one is cut
 }
 
 /**
