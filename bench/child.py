@@ -1,15 +1,18 @@
 """Processes of the benchmark's own: a question in a line of JSON on stdin, an answer in a line on stdout.
 
-A child ends when its stdin does, and so with its parent, however that ends.
+A child ends at once when its stdin does, and so with its parent, however that ends.
 """
 
 import json
+import os
+import queue
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from turnout.errors import TurnoutError
 
@@ -68,7 +71,17 @@ class Child:
         return TurnoutError(f"the process {self._module} has ended; what it said stands above")
 
 
-def answer_questions(answer: Callable[[Any], Mapping[str, object]]) -> None:
-    """The child's side: answers until the parent is done."""
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+def answer_questions(answer: Callable[[Any], Mapping[str, object]]) -> NoReturn:
+    """The child's side: answers until the parent is done or gone."""
+    questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_questions, args=(questions,), name="questions", daemon=True).start()
+    while True:
+        print(json.dumps(answer(json.loads(questions.get()))), flush=True)
+
+
+def _read_questions(questions: "queue.SimpleQueue[bytes]") -> None:
+    # Without a buffer: Python locks that of sys.stdin when it ends, for which this thread would have to let go of it.
+    with open(0, "rb", buffering=0, closefd=False) as stdin:
+        for line in stdin:
+            questions.put(line)
+    os._exit(0)  # nothing that is under way is of use to anyone

@@ -22,21 +22,21 @@ from bench.phases import Phase, Run
 from bench.recorder import Recorder
 from bench.report import Report, show, write_json
 from bench.rig import HOST, Rig, running
+from turnout.ending import INTERRUPTED, STOP_SIGNALS
 from turnout.errors import TurnoutError
 
 RESULT = Path(__file__).parent / "results" / "latency.json"
 WARM_UP_RATE = 2_000
 
 LOG_WIDTH = 130
-INTERRUPTED = 130
-"""What shells call a command that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     # Where nobody looks on, in a log, a table need not be squeezed into 80 columns.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: in order
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.default_int_handler)
     try:
         report = _measure(options, console)
     except TurnoutError as error:
