@@ -6,6 +6,7 @@ shows it: a viewer never sees half of a swap.
 
 import asyncio
 import io
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Protocol
 
 import perspective
 import polars as pl
+import polars.selectors as cs
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from turnout.tables.delta import ROW, Delta, merge
@@ -35,7 +37,6 @@ READING = frozenset(
         6,  # make a view of a table
         7,  # a table's schema
         8,  # its size
-        9,  # validate expressions
         10,  # a view's column paths
         11,  # delete a view
         12,  # dimensions
@@ -61,7 +62,7 @@ READING = frozenset(
         37,  # no longer tell about hosted tables
         39,  # tell about removed rows
         40,  # no longer
-        41,  # describe the view that a configuration would give
+        41,  # validate expressions, and describe the view that a configuration would give
     }
 )
 _ADDRESS = frozenset({1, 2})  # the request's own number, and the table or view it is about
@@ -71,6 +72,8 @@ _ADDRESS = frozenset({1, 2})  # the request's own number, and the table or view 
 MAKE_PORT = 5
 _PORT_ASKED = bytes([MAKE_PORT << 3 | 2, 0])  # an empty message
 _PORT_GIVEN = bytes([MAKE_PORT << 3 | 2, 2, 1 << 3, 1])  # a message whose field 1, the port, is 1
+
+log = logging.getLogger(__name__)
 
 
 class PerspectiveTables:
@@ -122,8 +125,11 @@ class PerspectiveTables:
             self._wake.wait()
             self._wake.clear()
             began = time.monotonic()
-            self._bring_up_to_date()
-            self.server.poll()
+            try:
+                self._bring_up_to_date()
+                self.server.poll()
+            except Exception:  # a defect, but the viewers must not stand still for it
+                log.exception("A change could not be shown to the viewers")
             took = time.monotonic() - began
             time.sleep(max(LEAST_REST_SECONDS, took))  # a pace, not a wait for something
 
@@ -258,7 +264,9 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 def _arrow(rows: pl.DataFrame) -> bytes:
     stream = io.BytesIO()
-    # A frame of its own: Polars locks the one it writes, and then waits for Python's lock to write to a Python stream.
-    # Whoever holds Python's lock and reads the same frame at that moment would wait for ever, and all with them.
-    rows.clone().write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+    # Perspective would end a text where a NUL is: it gets the sign for one.
+    # This makes a frame of its own, too, and it has to: Polars locks the one it writes, and then waits for Python's
+    # lock to write to a Python stream. Whoever holds Python's lock and reads the same frame would wait for ever.
+    shown = rows.with_columns(cs.string().str.replace_all("\0", "␀", literal=True))
+    shown.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
     return stream.getvalue()
