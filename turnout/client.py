@@ -52,9 +52,10 @@ class Client:
             return list(_json(response)["rows"])
 
     def changes(self, table: str, quiet_seconds: float = QUIET_SECONDS) -> Iterator[ServerEvent]:
-        """A snapshot, and then each change as it comes, for as long as the server is there."""
+        """A snapshot, and then each change as it comes. It has no end: if the server ends, that is an error."""
         with self._open(f"/api/tables/{quote(table, safe='')}/changes", seconds=quiet_seconds) as response:
             yield from events(response)
+        raise TurnoutError(f"The Turnout at {self.url} has ended.")
 
     def control(self, message: Mapping[str, str], seconds: float) -> ControlAnswer:
         """Publish a control message. The server waits for its outcome for half a minute."""

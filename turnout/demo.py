@@ -27,6 +27,9 @@ SAMPLE_TOPIC = {
     "segment.ms": "60000",
 }
 
+READY_SECONDS = 180.0
+"""A demo may meet a slow machine that is busy with other things: the first build also waits for Spark to start."""
+
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,7 @@ def demo_config(config: Config, bootstrap: str, state_dir: Path, port: int) -> C
             "spark": SparkConfig(),
             "serve": config.serve.model_copy(update={"port": port}),
             "state_dir": state_dir,
+            "switch": config.switch.model_copy(update={"ready_timeout_seconds": READY_SECONDS}),
             "tables": tables,
         }
     )

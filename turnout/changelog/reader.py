@@ -1,6 +1,7 @@
 """Follows a pipeline's changelog and tells whoever watches it what changed."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 
 import orjson
@@ -67,6 +68,17 @@ class ChangelogReader:
                     return False
                 self._progress.wait(POLL_SECONDS)
         return True
+
+    def wait_until_seen(self, positions: Mapping[tuple[str, int], int], seconds: float) -> None:
+        """Wait until the effect of these offsets of the data topics has been read, `seconds` at most: an offset that
+        holds no message, or one that is not among its key's newest, is never seen."""
+        deadline = time.monotonic() + seconds
+        with self._progress:
+            while any(self._seen.get(at, -1) < offset for at, offset in positions.items()):
+                left = deadline - time.monotonic()
+                if left <= 0 or self._stopping.is_set():
+                    return
+                self._progress.wait(min(left, POLL_SECONDS))
 
     def seen(self) -> Mapping[tuple[str, int], int]:
         """Data topic and partition -> highest offset whose effect has been read here."""

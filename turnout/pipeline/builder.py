@@ -23,6 +23,10 @@ CHANGELOG_TOPIC = {
     "max.message.bytes": str(LARGEST_RECORD_BYTES),
 }
 
+# A pipeline that starts at the latest is complete while it is still empty. Where messages have come since, their rows
+# are a moment away: waiting for them spares viewers an empty table.
+FIRST_ROWS_SECONDS = 2.0
+
 log = logging.getLogger(__name__)
 
 
@@ -137,6 +141,15 @@ class PipelineBuilder:
             for partition, end in self._data.end_offsets(topic).items()
         )
 
+    def arrived(self, manifest: Manifest) -> Mapping[tuple[str, int], int]:
+        """Topic and partition -> the last message that has come since the pipeline's start was resolved, if any."""
+        return {
+            (topic, partition): end - 1
+            for topic, starts in manifest.starts.items()
+            for partition, end in self._data.end_offsets(topic).items()
+            if end > starts.get(str(partition), 0)
+        }
+
     def changelog_ends(self, manifest: Manifest) -> Mapping[int, int]:
         return self._bus.end_offsets(manifest.changelog_topic)
 
@@ -211,6 +224,7 @@ class _Build:
             ends = builder.changelog_ends(manifest)
             running.query.go_live(self._cancelled.is_set)
             running.changelog.wait_until(ends, self._cancelled.is_set)
+            running.changelog.wait_until_seen(builder.arrived(manifest), FIRST_ROWS_SECONDS)
             running.query.watch(lambda error: self._died(manifest, error))
         return running
 

@@ -2,16 +2,24 @@
 
 import hashlib
 import json
+import logging
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from turnout.schema import JoinSchema, Topics
 
 _FILE = "manifest.json"
+_ID = re.compile("[0-9a-f]{12}")
+_UNKNOWN = Topics("unknown", "unknown")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,11 +41,15 @@ class Manifest:
         return f"turnout-{self.id}-rejected"
 
 
+_MANIFEST = TypeAdapter(Manifest)
+
+
 class Manifests:
     """The pipelines' directories below the state directory."""
 
     def __init__(self, state_dir: Path) -> None:
         self._root = state_dir / "pipelines"
+        self._unreadable: set[str] = set()  # said once
 
     def new(self, topics: Topics, starts: Mapping[str, Mapping[int, int]], schema: JoinSchema) -> Manifest:
         texts = {topic: {str(partition): offset for partition, offset in at.items()} for topic, at in starts.items()}
@@ -50,9 +62,23 @@ class Manifests:
         self._write(replace(manifest, live=True))
 
     def all(self) -> Iterator[Manifest]:
-        for file in sorted(self._root.glob(f"*/{_FILE}")):
-            fields = json.loads(file.read_text())
-            yield Manifest(**{**fields, "topics": Topics(**fields["topics"])})
+        """Every pipeline that is there. One whose manifest cannot be read was never live, as far as anybody knows: it
+        is not resumed, and a sweep can still clean it up, because its topics are named after its directory."""
+        for directory in sorted(self._root.glob("*")):
+            if _ID.fullmatch(directory.name) and directory.is_dir():
+                yield self._read(directory)
+
+    def _read(self, directory: Path) -> Manifest:
+        try:
+            manifest = _MANIFEST.validate_json((directory / _FILE).read_bytes(), strict=True)
+            if manifest.id != directory.name:
+                raise ValueError(f"it is the manifest of pipeline {manifest.id}")
+        except (FileNotFoundError, ValueError) as error:
+            if directory.name not in self._unreadable:
+                log.warning("A pipeline cannot be resumed: %s cannot be read: %s", directory / _FILE, error)
+                self._unreadable.add(directory.name)
+            return Manifest(directory.name, _UNKNOWN, {}, "")
+        return manifest
 
     def checkpoint(self, manifest: Manifest) -> Path:
         return (self._root / manifest.id / "checkpoint").absolute()

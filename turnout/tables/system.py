@@ -89,7 +89,8 @@ class LogTable(logging.Handler):
         # What others sent may hold half of a surrogate pair, which is no text: show it as an escape.
         message = record.getMessage().encode(errors="backslashreplace").decode()
         row = {"ts": iso(int(record.created * 1000)), "level": record.levelname, "msg": message}
-        self._rows.put({str(self._count): row})
+        # Padded: lines of the same millisecond sort by it.
+        self._rows.put({f"{self._count:012d}": row})
 
 
 def rejected_rows(records: Iterable[Mapping[str, object]]) -> dict[str, dict[str, object]]:
