@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from turnout.errors import TurnoutError
 from turnout.schema import JoinSchema, Topics
 
 _FILE = "manifest.json"
@@ -49,7 +50,7 @@ class Manifests:
 
     def __init__(self, state_dir: Path) -> None:
         self._root = state_dir / "pipelines"
-        self._unreadable: set[str] = set()  # said once
+        self._warned: set[Path] = set()
 
     def new(self, topics: Topics, starts: Mapping[str, Mapping[int, int]], schema: JoinSchema) -> Manifest:
         texts = {topic: {str(partition): offset for partition, offset in at.items()} for topic, at in starts.items()}
@@ -69,16 +70,25 @@ class Manifests:
                 yield self._read(directory)
 
     def _read(self, directory: Path) -> Manifest:
+        path = directory / _FILE
         try:
-            manifest = _MANIFEST.validate_json((directory / _FILE).read_bytes(), strict=True)
-            if manifest.id != directory.name:
-                raise ValueError(f"it is the manifest of pipeline {manifest.id}")
-        except (FileNotFoundError, ValueError) as error:
-            if directory.name not in self._unreadable:
-                log.warning("A pipeline cannot be resumed: %s cannot be read: %s", directory / _FILE, error)
-                self._unreadable.add(directory.name)
-            return Manifest(directory.name, _UNKNOWN, {}, "")
+            manifest = _MANIFEST.validate_json(path.read_bytes(), strict=True)
+        except FileNotFoundError:
+            return self._unreadable(path, "it is not there")
+        except ValidationError as error:
+            problem = error.errors()[0]
+            return self._unreadable(path, f"{'.'.join(map(str, problem['loc']))} {problem['msg']}".strip())
+        except OSError as error:
+            raise TurnoutError(f"{path} cannot be read: {error.strerror}. Make it readable, or remove it.") from None
+        if manifest.id != directory.name:
+            return self._unreadable(path, f"it is the one of pipeline {manifest.id}")
         return manifest
+
+    def _unreadable(self, path: Path, why: str) -> Manifest:
+        if path not in self._warned:
+            log.warning("A pipeline cannot be resumed, because of its manifest %s: %s", path, why)
+            self._warned.add(path)
+        return Manifest(path.parent.name, _UNKNOWN, {}, "")
 
     def checkpoint(self, manifest: Manifest) -> Path:
         return (self._root / manifest.id / "checkpoint").absolute()

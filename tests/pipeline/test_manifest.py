@@ -1,0 +1,183 @@
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from turnout.errors import TurnoutError
+from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
+from turnout.schema import ColumnType, JoinSchema, TableSchema, Topics
+
+TOPICS = Topics("users", "accounts")
+STARTS = {"users": {0: 5, 1: 2**53 + 1}, "accounts": {0: 0}}
+LEFT = TableSchema("users", {"id": ColumnType.LONG, "name": ColumnType.STRING}, keep=100)
+RIGHT = TableSchema("accounts", {"id": ColumnType.LONG, "balance": ColumnType.DOUBLE}, keep=100)
+SCHEMA = JoinSchema(LEFT, RIGHT, key="id")
+
+
+@pytest.fixture
+def manifests(tmp_path: Path) -> Manifests:
+    return Manifests(tmp_path)
+
+
+def file(state_dir: Path, manifest: Manifest) -> Path:
+    return state_dir / "pipelines" / manifest.id / "manifest.json"
+
+
+def test_before_the_first_pipeline_there_is_none(manifests: Manifests) -> None:
+    assert list(manifests.all()) == []
+
+
+def test_a_manifest_is_found_again_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    (found,) = Manifests(tmp_path).all()
+    assert found == manifest
+    assert found.topics == TOPICS
+    assert found.starts == {"users": {"0": 5, "1": 2**53 + 1}, "accounts": {"0": 0}}
+    assert found.fingerprint == fingerprint(SCHEMA)
+    assert not found.live
+
+
+def test_two_pipelines_on_the_same_topics_share_nothing(manifests: Manifests) -> None:
+    first, second = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    for own in ("id", "changelog_topic", "rejected_topic"):
+        assert getattr(first, own) != getattr(second, own)
+    assert manifests.checkpoint(first) != manifests.checkpoint(second)
+    assert sorted(found.id for found in manifests.all()) == sorted([first.id, second.id])
+
+
+def test_the_topics_of_a_pipeline_are_named_after_it(manifests: Manifests) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    assert manifest.changelog_topic == f"turnout-{manifest.id}-changelog"
+    assert manifest.rejected_topic == f"turnout-{manifest.id}-rejected"
+
+
+def test_a_pipeline_that_was_live_is_known_as_such_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
+    manifest, other = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    manifests.mark_live(manifest)
+    assert {found.id: found.live for found in Manifests(tmp_path).all()} == {manifest.id: True, other.id: False}
+    assert not file(tmp_path, manifest).with_suffix(".json.part").exists()
+
+
+def test_a_checkpoint_has_an_absolute_path_because_spark_has_its_own_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    manifests = Manifests(Path("state"))
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    assert manifests.checkpoint(manifest) == tmp_path / "state" / "pipelines" / manifest.id / "checkpoint"
+
+
+def test_what_is_deleted_is_gone_and_may_be_deleted_again(manifests: Manifests, tmp_path: Path) -> None:
+    gone, stays = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    manifests.checkpoint(gone).mkdir()
+    (manifests.checkpoint(gone) / "offsets").write_text("x")
+    manifests.delete(gone)
+    manifests.delete(gone)
+    assert not file(tmp_path, gone).parent.exists()
+    assert list(manifests.all()) == [stays]
+
+
+def test_a_checkpoint_that_was_never_committed_to_is_cleared(manifests: Manifests) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifests.clear_uncommitted(manifest)  # there is none at all
+    commits = manifests.checkpoint(manifest) / "commits"
+    commits.mkdir(parents=True)
+    (commits / ".0.crc").write_text("x")
+    manifests.clear_uncommitted(manifest)
+    assert not manifests.checkpoint(manifest).exists()
+    assert list(manifests.all()) == [manifest]
+
+
+def test_a_checkpoint_with_a_commit_stays(manifests: Manifests) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    commit = manifests.checkpoint(manifest) / "commits" / "0"
+    commit.parent.mkdir(parents=True)
+    commit.write_text("v1")
+    manifests.clear_uncommitted(manifest)
+    assert commit.read_text() == "v1"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"id": "',
+        b"\xff",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"id": "000000000000", "topics": {"left": "a", "right": "b"}, "starts": {}, "fingerprint": "x"}',
+        b'{"id": ID, "topics": {"left": "a"}, "starts": {}, "fingerprint": "x"}',
+        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": {"a": {"0": "x"}}, "fingerprint": "x"}',
+        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": [], "fingerprint": "x", "live": true}',
+        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": {}, "fingerprint": "x", "live": "yes"}',
+        None,
+    ],
+    ids=str,
+)
+def test_a_manifest_that_cannot_be_read_is_told_of_once_and_left_to_be_swept(
+    manifests: Manifests, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
+) -> None:
+    broken, whole = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    manifests.mark_live(broken)
+    path = file(tmp_path, broken)
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content.replace(b"ID", json.dumps(broken.id).encode()))
+    with caplog.at_level(logging.WARNING):
+        found = {manifest.id: manifest for manifest in manifests.all()}
+        assert {manifest.id for manifest in manifests.all()} == found.keys() == {broken.id, whole.id}
+    (warning,) = caplog.messages
+    assert warning.startswith(f"A pipeline cannot be resumed, because of its manifest {path}: ")
+    assert "\n" not in warning
+    assert not found[broken.id].live
+    assert found[broken.id].changelog_topic == broken.changelog_topic
+    assert found[whole.id] == whole
+    manifests.delete(found[broken.id])
+    assert list(manifests.all()) == [whole]
+
+
+def test_what_is_not_a_pipelines_directory_is_left_alone(manifests: Manifests, tmp_path: Path) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    pipelines = tmp_path / "pipelines"
+    (pipelines / "notes").mkdir()
+    (pipelines / "notes" / "manifest.json").write_text("{}")
+    (pipelines / "0123456789ab").write_text("a file")
+    assert list(manifests.all()) == [manifest]
+
+
+def test_a_manifest_that_may_not_be_read_is_an_error_and_not_lost(manifests: Manifests, tmp_path: Path) -> None:
+    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    file(tmp_path, manifest).unlink()
+    file(tmp_path, manifest).mkdir()  # as good as one that may not be read, for root too
+    with pytest.raises(TurnoutError, match=r"manifest\.json cannot be read: .*\. Make it readable, or remove it"):
+        list(manifests.all())
+
+
+def other(table: TableSchema, **fields: object) -> TableSchema:
+    return TableSchema(**{"name": table.name, "columns": table.columns, "keep": table.keep, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        JoinSchema(other(LEFT, keep=1), RIGHT, "id"),
+        JoinSchema(LEFT, other(RIGHT, keep=99), "id"),
+        JoinSchema(other(LEFT, columns={"id": ColumnType.LONG}), RIGHT, "id"),
+        JoinSchema(other(LEFT, columns={"id": ColumnType.LONG, "name": ColumnType.BOOLEAN}), RIGHT, "id"),
+        JoinSchema(other(LEFT, columns=dict(reversed([*LEFT.columns.items()]))), RIGHT, "id"),
+        JoinSchema(other(LEFT, name="people"), RIGHT, "id"),
+        JoinSchema(LEFT, RIGHT, "name"),
+        JoinSchema(RIGHT, LEFT, "id"),
+    ],
+    ids=["keep", "keep right", "columns", "a type", "their order", "a name", "key", "sides"],
+)
+def test_a_fingerprint_is_another_where_a_checkpoint_could_not_be_read(schema: JoinSchema) -> None:
+    assert fingerprint(schema) != fingerprint(SCHEMA)
+
+
+def test_a_fingerprint_stays_the_same_from_run_to_run() -> None:
+    same = JoinSchema(other(LEFT, columns=dict(LEFT.columns)), other(RIGHT), "id")
+    assert fingerprint(same) == fingerprint(SCHEMA) == "5cf6b9df4e51bb03"
