@@ -16,7 +16,7 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class CpuMeter:
-    """By name, the cores that each process has kept busy since `start`."""
+    """What each process, by name, has taken since `start`."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:
         self._pids = pids if (_PROC / "self" / "stat").exists() else {}
@@ -26,8 +26,16 @@ class CpuMeter:
         self._began, self._before = time.monotonic(), self._seconds()
 
     def cores(self) -> dict[str, float]:
+        """How many it has kept busy."""
         elapsed = time.monotonic() - self._began
-        return {name: round((now - self._before[name]) / elapsed, 2) for name, now in self._seconds().items()}
+        return {name: round(taken / elapsed, 2) for name, taken in self._taken().items()}
+
+    def microseconds_per(self, count: int) -> dict[str, float]:
+        """Of one core, for each of so many things that it did."""
+        return {name: round(taken / count * 1e6, 1) for name, taken in self._taken().items()}
+
+    def _taken(self) -> dict[str, float]:
+        return {name: now - self._before[name] for name, now in self._seconds().items()}
 
     def _seconds(self) -> dict[str, float]:
         return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}

@@ -27,6 +27,8 @@ class Phase:
     load_average: float
     cores: Mapping[str, float]
     """How many each process kept busy, until the live table had everything."""
+    cpu_us_per_message: Mapping[str, float]
+    """The same by message: what more messages a second would cost."""
     live_table: Figures
     remote_client: Figures
 
@@ -50,7 +52,7 @@ class Run:
         load = load_average()
         last_left, last_right = (_last(sent.filter(side)) for side in (~pl.col("right"), pl.col("right")))
         in_table = collect(self.recorder.take, last_left, last_right)
-        cores = self.cpu.cores()
+        cores, cpu_us = self.cpu.cores(), self.cpu.microseconds_per(sent.height)
         at_client = self._seen_by_client(last_left, last_right)
         return Phase(
             rate=rate,
@@ -59,6 +61,7 @@ class Run:
             sent_per_second=sent_per_second(sent),
             load_average=load,
             cores=cores,
+            cpu_us_per_message=cpu_us,
             live_table=figures(sent, in_table, self.keep),
             remote_client=figures(sent, at_client, self.keep),
         )

@@ -103,14 +103,18 @@ def _cells(rate: int, observer: str, figures: Figures) -> list[str]:
 
 
 def _cores(report: Report) -> Table:
-    table = _table("Cores kept busy")
+    table = _table("Cores kept busy, and microseconds of a core per message")
     table.add_column("sent/s\nasked", justify="right")
     for process in report.phases[0].cores:
-        table.add_column(process, justify="right")
-    table.add_column("load\naverage", justify="right")
+        table.add_column(f"{process}\ncores", justify="right")
+        table.add_column("\nµs", justify="right")
+    for heading in ("all\ncores", "\nµs", "load\naverage"):
+        table.add_column(heading, justify="right")
     for phase in report.phases:
-        cores = (f"{cores:.2f}" for cores in phase.cores.values())
-        table.add_row(f"{phase.rate:,}", *cores, f"{phase.load_average:.1f}")
+        taken = [(cores, phase.cpu_us_per_message[process]) for process, cores in phase.cores.items()]
+        taken.append((sum(phase.cores.values()), sum(phase.cpu_us_per_message.values())))
+        cells = (cell for cores, us in taken for cell in (f"{cores:.2f}", f"{us:,.0f}"))
+        table.add_row(f"{phase.rate:,}", *cells, f"{phase.load_average:.1f}")
     return table
 
 

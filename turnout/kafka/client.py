@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
@@ -16,6 +16,9 @@ from turnout.kafka.security import for_librdkafka
 
 REQUEST_SECONDS = 10.0
 RETRY_SECONDS = 0.02
+# How long the publisher believes that a topic may have been created a moment ago, and not be known everywhere yet.
+NEW_TOPIC_SECONDS = 2.0
+_UNREACHABLE = (BrokerError._TIMED_OUT, BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN)
 
 ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
@@ -48,37 +51,45 @@ class Cluster:
 
     def topics(self) -> dict[str, int]:
         """Every topic that can be seen, with its number of partitions."""
-        metadata = self._metadata(None)
+        try:
+            metadata = self._admin.list_topics(timeout=REQUEST_SECONDS)
+        except KafkaException as error:
+            raise self._silent(error) from None
         return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of `names` that are not there."""
-        return [name for name in names if self._partitions(name) is None]
+        return [name for name, partitions in self._partitions(names).items() if partitions is None]
 
     def partitions(self, topic: str) -> list[int]:
-        partitions = self._partitions(topic)
+        partitions = self._partitions([topic])[topic]
         if partitions is None:
-            raise TopicMissing(f"topic {topic!r} does not exist on {self.bootstrap}: create it, or name another")
+            raise _missing(topic, self.bootstrap)
         return partitions
 
-    def _partitions(self, topic: str) -> list[int] | None:
-        found = self._metadata(topic).topics[topic]
-        if found.error is None:
-            return sorted(found.partitions)
-        if found.error.code() == BrokerError.UNKNOWN_TOPIC_OR_PART:
-            return None
-        raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {found.error.str()}")
+    def _partitions(self, topics: Sequence[str]) -> dict[str, list[int] | None]:
+        """Topic -> its partitions, None if it is not there."""
+        # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
+        answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=REQUEST_SECONDS)
+        found: dict[str, list[int] | None] = {}
+        for topic, answer in answers.items():
+            try:
+                found[topic] = sorted(partition.id for partition in answer.result().partitions)
+            except KafkaException as error:
+                match error.args[0].code():
+                    case BrokerError.UNKNOWN_TOPIC_OR_PART:
+                        found[topic] = None
+                    case code if code in _UNREACHABLE:
+                        raise self._silent(error) from None
+                    case _:
+                        raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
+        return found
 
-    def _metadata(self, topic: str | None):  # type: ignore[no-untyped-def]  # confluent_kafka is not typed
-        try:
-            if topic is None:
-                return self._admin.list_topics(timeout=REQUEST_SECONDS)
-            return self._admin.list_topics(topic, timeout=REQUEST_SECONDS)
-        except KafkaException as error:
-            raise KafkaError(
-                f"Kafka at {self.bootstrap} does not answer ({_text(error)}): "
-                "check that it runs and that `bootstrap.servers` names it"
-            ) from None
+    def _silent(self, error: KafkaException) -> KafkaError:
+        return KafkaError(
+            f"Kafka at {self.bootstrap} does not answer ({_text(error)}): "
+            "check that it runs and that `bootstrap.servers` names it"
+        )
 
     def end_offsets(self, topic: str) -> Offsets:
         return self._offsets(topic, OffsetSpec.latest())
@@ -98,21 +109,28 @@ class Cluster:
                 if not _passing(error) or time.monotonic() > deadline:
                     raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
                 time.sleep(RETRY_SECONDS)
-                self._metadata(topic)
 
     def create_topics(self, names: Sequence[str], partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
-        """Create topics; one that is there already is left as it is."""
+        """Create topics, and wait until they can be used; one that is there already is left as it is."""
         new = [NewTopic(name, partitions, config=dict(config or {})) for name in names]
-        for name, done in self._admin.create_topics(new, operation_timeout=REQUEST_SECONDS).items():
+        for name, done in self._admin.create_topics(new, **_within(REQUEST_SECONDS)).items():
             try:
                 done.result()
             except KafkaException as error:
                 if error.args[0].code() != BrokerError.TOPIC_ALREADY_EXISTS:
                     raise KafkaError(f"cannot create topic {name!r} on {self.bootstrap}: {_text(error)}") from None
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while missing := self.missing(names):  # the controller has them, the broker that was asked not yet
+            if time.monotonic() > deadline:
+                raise KafkaError(
+                    f"topic {missing[0]!r} was created on {self.bootstrap}, but is not known there after"
+                    f" {REQUEST_SECONDS:g} s: see the brokers' logs"
+                )
+            time.sleep(RETRY_SECONDS)
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics; one that is gone already is no error."""
-        for name, done in self._admin.delete_topics(list(names), operation_timeout=REQUEST_SECONDS).items():
+        for name, done in self._admin.delete_topics(list(names), **_within(REQUEST_SECONDS)).items():
             try:
                 done.result()
             except KafkaException as error:
@@ -125,7 +143,7 @@ class Cluster:
         return Reader(self._client, at)
 
     def publisher(self) -> "Publisher":
-        return Publisher(self._client)
+        return Publisher(self._client, self.bootstrap)
 
 
 class Reader:
@@ -140,6 +158,7 @@ class Reader:
                 "group.id": "turnout",  # asked for by the client, used by nobody: nothing is committed
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,  # the end of a partition may be a mark that is no record
                 "fetch.error.backoff.ms": 20,  # the default, 500, is how long a quiet topic's first record may wait
                 "fetch.message.max.bytes": 16 * 1024 * 1024,
                 "receive.message.max.bytes": 512 * 1024 * 1024,  # one changelog record may be 100 MiB
@@ -149,7 +168,7 @@ class Reader:
         self._positions = {(part.topic, part.partition): 0 for part in at}
 
     def poll(self, seconds: float) -> list[Record]:
-        """What has come: at once when there is something, else after `seconds` an empty list."""
+        """What has come, at once when there is something. An empty list after `seconds`, or at the end of a partition."""
         first = self._consumer.poll(seconds)
         if first is None:
             return []
@@ -160,6 +179,9 @@ class Reader:
     def _record(self, message: Message) -> Record | None:
         error = message.error()
         if error is not None:
+            if error.code() == BrokerError._PARTITION_EOF:
+                self._positions[message.topic() or "", message.partition() or 0] = message.offset() or 0
+                return None
             if error.retriable() or error.code() in (BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN):
                 return None  # librdkafka goes on by itself
             raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
@@ -178,20 +200,46 @@ class Reader:
 class Publisher:
     """Publishes single records and waits until the broker has them."""
 
-    def __init__(self, client: ClientConfig) -> None:
-        self._producer = Producer({**client, "linger.ms": 0, "delivery.timeout.ms": int(REQUEST_SECONDS * 1000)})
+    def __init__(self, client: ClientConfig, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._producer = Producer(
+            {
+                **client,
+                "linger.ms": 0,
+                "delivery.timeout.ms": int(REQUEST_SECONDS * 1000),
+                "topic.metadata.propagation.max.ms": int(NEW_TOPIC_SECONDS * 1000),
+            }
+        )
 
     def publish(self, topic: str, value: bytes) -> tuple[int, int]:
         """Where the record went: partition and offset."""
         delivered: list[tuple[BrokerError | None, Message]] = []
-        self._producer.produce(topic, value, on_delivery=lambda error, message: delivered.append((error, message)))
-        self._producer.flush(REQUEST_SECONDS)
+        try:
+            self._producer.produce(topic, value, on_delivery=lambda *answer: delivered.append(answer))
+        except (KafkaException, BufferError) as error:
+            raise self._refused(topic, _text(error)) from None
+        # Longer than a delivery may take: what was not delivered by then never will be.
+        self._producer.flush(REQUEST_SECONDS + 1)
         if not delivered:
-            raise KafkaError(f"cannot publish to topic {topic!r}: no answer in {REQUEST_SECONDS:.0f} s")
-        error, message = delivered[0]
-        if error is not None:
-            raise KafkaError(f"cannot publish to topic {topic!r}: {error.str()}")
-        return message.partition() or 0, message.offset() or 0
+            raise self._refused(topic, f"no answer in {REQUEST_SECONDS:g} s")
+        failure, message = delivered[0]
+        if failure is None:
+            return message.partition() or 0, message.offset() or 0
+        if failure.code() == BrokerError.UNKNOWN_TOPIC_OR_PART:
+            raise _missing(topic, self._bootstrap)
+        raise self._refused(topic, failure.str())
+
+    def _refused(self, topic: str, why: str) -> KafkaError:
+        return KafkaError(f"cannot publish to topic {topic!r} on {self._bootstrap}: {why}")
+
+
+def _within(seconds: float) -> dict[str, float]:
+    """For the brokers to agree on a change, and for their answer: the client waits a minute for each by itself."""
+    return {"operation_timeout": seconds, "request_timeout": seconds}
+
+
+def _missing(topic: str, bootstrap: str) -> TopicMissing:
+    return TopicMissing(f"topic {topic!r} does not exist on {bootstrap}: create it, or name another")
 
 
 def _passing(error: KafkaException) -> bool:
@@ -201,6 +249,6 @@ def _passing(error: KafkaException) -> bool:
     )
 
 
-def _text(error: KafkaException) -> str:
+def _text(error: Exception) -> str:
     cause = error.args[0]
     return cause.str() if isinstance(cause, BrokerError) else str(cause)
