@@ -168,7 +168,7 @@ class Reader:
         self._positions = {(part.topic, part.partition): 0 for part in at}
 
     def poll(self, seconds: float) -> list[Record]:
-        """What has come, at once when there is something. An empty list after `seconds`, or at the end of a partition."""
+        """What has come, at once when there is something; nothing after `seconds`, or at the end of a partition."""
         first = self._consumer.poll(seconds)
         if first is None:
             return []
