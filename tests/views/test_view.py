@@ -131,7 +131,7 @@ def test_a_view_of_an_older_generation_changes_nothing() -> None:
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 def test_tables_fed_bit_by_bit_are_those_of_a_fresh_expansion_and_of_the_oracle(
     join: JoinType, match: Match, data: st.DataObject
 ) -> None:
