@@ -21,7 +21,7 @@ FLAGS = (
 Open = Callable[[str], Visit]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), java_parts(print).broker) as broker:
         running = RunningTurnout(broker, tmp_path_factory.mktemp("turnout"))
