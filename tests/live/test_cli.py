@@ -33,7 +33,7 @@ READY_SECONDS = 180
 END_SECONDS = 5
 """What is promised."""
 
-pytestmark = pytest.mark.timeout(READY_SECONDS + 60)
+pytestmark = pytest.mark.timeout(2 * READY_SECONDS + 60)
 
 
 class Command:

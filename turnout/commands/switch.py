@@ -29,7 +29,7 @@ POLL_SECONDS = 0.5
 
 
 class SwitchCommand(TyperCommand):
-    """Calls its two topic options after the tables of the config in use."""
+    """Calls its two topic options after the tables of the config in use, here and in the help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         join = load_config(_config_file(args)).join
@@ -37,6 +37,7 @@ class SwitchCommand(TyperCommand):
         for option in self.params:
             if option.name in tables:
                 option.opts = [topic_option(tables[option.name])]
+                option.help = f"The topic to read {tables[option.name]} from."
         return super().parse_args(ctx, args)
 
 
@@ -49,12 +50,8 @@ def _config_file(args: list[str]) -> Path | None:
 
 
 def switch(
-    left_topic: Annotated[
-        str | None, typer.Option("--left-topic", metavar="TOPIC", help="The topic to read this table from.")
-    ] = None,
-    right_topic: Annotated[
-        str | None, typer.Option("--right-topic", metavar="TOPIC", help="The topic to read this table from.")
-    ] = None,
+    left_topic: Annotated[str | None, typer.Option("--left-topic", metavar="TOPIC")] = None,
+    right_topic: Annotated[str | None, typer.Option("--right-topic", metavar="TOPIC")] = None,
     join: Annotated[
         str | None, typer.Option("--join", "-j", metavar="TYPE", help=f"The type of join: {', '.join(JoinType)}.")
     ] = None,
