@@ -1,9 +1,11 @@
+"""Of a process made for the test: pytest has children of its own, the shared broker and Spark."""
+
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,57 +18,71 @@ from turnout.descendants import descendants, end_descendants, kill_descendants
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(99)"
 )
-PARENT = "import subprocess, sys, time; subprocess.Popen(['sleep', '98']); time.sleep(99)"
+PARENT = "import subprocess, sys; child = subprocess.Popen({command}); print('ready', flush=True); sys.stdin.read(); child.poll()"
+CHILD_WITH_A_CHILD = [sys.executable, "-c", "import subprocess; subprocess.Popen(['sleep', '98']).wait()"]
 
-
-@pytest.fixture(autouse=True)
-def _no_children_before() -> None:
-    assert descendants() == []
+Family = Callable[[list[str]], int]
 
 
 @pytest.fixture
-def family() -> Iterator[subprocess.Popen[bytes]]:
-    """A child with a child of its own."""
-    with subprocess.Popen([sys.executable, "-c", PARENT]) as child:
-        until(lambda: len(descendants()) == 2, "the grandchild runs")
-        yield child
-        kill_descendants()
+def parent_of() -> Iterator[Family]:
+    """Starts a process that starts a command and waits; its id."""
+    with ExitStack() as processes:
+
+        def start(command: list[str]) -> int:
+            code = PARENT.format(command=command)
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            process = processes.enter_context(subprocess.Popen([sys.executable, "-c", code], **pipes))  # type: ignore[call-overload]
+            processes.callback(process.kill)
+            processes.callback(kill_descendants, process.pid)
+            process.stdout.readline()
+            return int(process.pid)
+
+        yield start
 
 
-def test_grandchildren_are_descendants_and_all_of_them_are_ended(family: subprocess.Popen[bytes]) -> None:
-    found = descendants()
-    assert found[0] == family.pid
-    end_descendants(grace_seconds=5)
+def test_grandchildren_are_descendants_and_all_of_them_are_ended(parent_of: Family) -> None:
+    parent = parent_of(CHILD_WITH_A_CHILD)
+    until(lambda: len(descendants(parent)) == 2, "the grandchild runs")
+    found = descendants(parent)
+    end_descendants(grace_seconds=5, of=parent)
     assert not any(map(is_running, found))
+    assert is_running(parent)
 
 
-def test_one_that_does_not_obey_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        began = time.monotonic()
-        end_descendants(grace_seconds=0.2)
-        assert time.monotonic() - began < 5
-        assert child.wait(1) == -signal.SIGKILL
+def test_those_of_this_process_are_found_without_asking(parent_of: Family) -> None:
+    parent = parent_of(["sleep", "98"])
+    assert {parent, *descendants(parent)} <= set(descendants())
+    assert os.getpid() not in descendants()
 
 
-def test_one_that_has_ended_already_is_not_waited_for() -> None:
-    child = subprocess.Popen(["true"])
-    until(lambda: not is_running(child.pid), "it has ended")
-    assert descendants() == []
-    end_descendants(grace_seconds=5)
-    child.wait()
+def test_one_that_does_not_obey_is_killed(parent_of: Family) -> None:
+    parent = parent_of([sys.executable, "-c", STUBBORN])  # both say that they are ready, in whatever order
+    (child,) = descendants(parent)
+    began = time.monotonic()
+    end_descendants(grace_seconds=0.2, of=parent)
+    assert time.monotonic() - began < 5
+    assert not is_running(child)
 
 
-def test_ps_tells_the_same_as_proc(family: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    by_proc = descendants()
+def test_one_that_has_ended_already_is_not_waited_for(parent_of: Family) -> None:
+    parent = parent_of(["true"])
+    until(lambda: descendants(parent) == [], "it has ended")
+    end_descendants(grace_seconds=5, of=parent)
+
+
+def test_ps_tells_the_same_as_proc(parent_of: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = parent_of(CHILD_WITH_A_CHILD)
+    until(lambda: len(descendants(parent)) == 2, "the grandchild runs")
+    by_proc = descendants(parent)
     monkeypatch.setattr(module, "_PROC", Path("/nowhere"))
-    assert descendants() == by_proc
+    assert descendants(parent) == by_proc
 
 
-def test_killing_reaches_everyone(family: subprocess.Popen[bytes]) -> None:
-    found = descendants()
-    kill_descendants()
+def test_killing_reaches_everyone(parent_of: Family) -> None:
+    parent = parent_of(CHILD_WITH_A_CHILD)
+    until(lambda: len(descendants(parent)) == 2, "the grandchild runs")
+    found = descendants(parent)
+    kill_descendants(parent)
     for pid in found:
         until_gone(pid)
-    assert os.getpid() not in found

@@ -13,27 +13,28 @@ POLL_SECONDS = 0.02
 _PROC = Path("/proc")
 
 
-def descendants() -> list[int]:
-    """Children and theirs, as far down as it goes. One that has ended but was not asked about yet does not count."""
+def descendants(of: int | None = None) -> list[int]:
+    """Children and theirs, as far down as it goes, of this process or another. One that has ended but was not asked
+    about yet does not count."""
     parents = _parents()
-    found = [os.getpid()]
+    found = [os.getpid() if of is None else of]
     for ancestor in found:  # grows while it is read
         found += [pid for pid, parent in parents.items() if parent == ancestor]
     return found[1:]
 
 
-def end_descendants(grace_seconds: float) -> None:
+def end_descendants(grace_seconds: float, of: int | None = None) -> None:
     """Returns when none is left: those that have not obeyed SIGTERM by then are killed."""
-    _signal(descendants(), signal.SIGTERM)
+    _signal(descendants(of), signal.SIGTERM)
     deadline = time.monotonic() + grace_seconds
-    while left := descendants():
+    while left := descendants(of):
         if time.monotonic() > deadline:
             _signal(left, signal.SIGKILL)
         time.sleep(POLL_SECONDS)
 
 
-def kill_descendants() -> None:
-    _signal(descendants(), signal.SIGKILL)
+def kill_descendants(of: int | None = None) -> None:
+    _signal(descendants(of), signal.SIGKILL)
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:

@@ -55,6 +55,7 @@ class Ending:
         threading.Thread(target=self._watch, name="ending", daemon=True).start()
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
+        threading.excepthook = self._on_thread_error
         return self
 
     def __exit__(
@@ -78,6 +79,11 @@ class Ending:
         if self._gently is None:
             raise KeyboardInterrupt
         self._gently()
+
+    def _on_thread_error(self, error: threading.ExceptHookArgs) -> None:
+        # Polars raises KeyboardInterrupt in any thread that Ctrl-C finds at work there.
+        if not (self._asked.is_set() and issubclass(error.exc_type, KeyboardInterrupt)):
+            threading.__excepthook__(error)
 
     def _watch(self) -> None:
         self._asked.wait()
