@@ -18,7 +18,13 @@ from turnout.descendants import descendants, end_descendants, kill_descendants
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(99)"
 )
-PARENT = "import subprocess, sys; child = subprocess.Popen({command}); print('ready', flush=True); sys.stdin.read(); child.poll()"
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen({command})
+print("ready", flush=True)
+sys.stdin.read()
+child.poll()
+"""
 CHILD_WITH_A_CHILD = [sys.executable, "-c", "import subprocess; subprocess.Popen(['sleep', '98']).wait()"]
 
 Family = Callable[[list[str]], int]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 from rich.console import Console
 from rich.text import Text
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from turnout.commands.options import ConfigFile, Url, client_of, load_config
 from turnout.commands.words import topic_option
@@ -35,7 +35,7 @@ class SwitchCommand(TyperCommand):
         join = load_config(_config_file(args)).join
         tables = {"left_topic": join.left, "right_topic": join.right}
         for option in self.params:
-            if option.name in tables:
+            if isinstance(option, TyperOption) and option.name in tables:
                 option.opts = [topic_option(tables[option.name])]
                 option.help = f"The topic to read {tables[option.name]} from."
         return super().parse_args(ctx, args)
