@@ -183,6 +183,8 @@ class _Build:
     ) -> None:
         self._number, self._topics, self._report, self._builder = number, topics, report, builder
         self._cancelled = threading.Event()
+        self._broken: Exception | None = None  # a part that failed before the build was ready
+        self._ready = False
         self._thread = threading.Thread(target=self._run, name=f"build {number}", daemon=True)
         self._manifest: Manifest | None = None
         self._resumed = False
@@ -219,17 +221,27 @@ class _Build:
         running.changelog.start()
         if self._resumed or builder.behind(manifest):
             self._report(CatchingUp(self._number))
-            running.query.catch_up(self._cancelled.is_set)
-        if not self._cancelled.is_set():
+            running.query.catch_up(self._given_up)
+        if not self._given_up():
             ends = builder.changelog_ends(manifest)
-            running.query.go_live(self._cancelled.is_set)
-            running.changelog.wait_until(ends, self._cancelled.is_set)
+            running.query.go_live(self._given_up)
+            running.changelog.wait_until(ends, self._given_up)
             running.changelog.wait_until_seen(builder.arrived(manifest), FIRST_ROWS_SECONDS)
             running.query.watch(lambda error: self._died(manifest, error))
+        if self._broken is not None:
+            raise BuildFailed(str(self._broken))
+        self._ready = True
         return running
 
+    def _given_up(self) -> bool:
+        return self._cancelled.is_set() or self._broken is not None
+
     def _died(self, manifest: Manifest, error: Exception) -> None:
-        self._report(Died(manifest.id, str(error)))
+        """Before it is ready it is this build that fails; from then on it is the pipeline that died."""
+        if self._ready:
+            self._report(Died(manifest.id, str(error)))
+        else:
+            self._broken = error
 
     def _undo(self) -> None:
         """Leave nothing behind; a pipeline of an earlier run keeps what it needs for the next attempt."""
