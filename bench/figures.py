@@ -14,7 +14,7 @@ QUARTER = 4
 class Figures:
     """How one observer has seen the messages of one phase. Times in milliseconds, from the message's send to its row.
 
-    A message may be `superseded`: a newer one of its key and side was shown in its place, before it was itself. Its
+    A message may be `superseded`: newer ones of its key and side were shown in its place, before it was itself. Its
     latency then ends there. `lost` ones were neither shown nor superseded; where all are, there are no times.
     """
 
@@ -35,10 +35,9 @@ class Figures:
 def figures(sent: pl.DataFrame, seen: Seen, keep: int) -> Figures:
     """`sent` has columns stamp, right, key; `keep` is that of either table."""
     shown = sent.join(seen.first, on="stamp", how="left").sort("stamp")
-    # Only the latest right row of a key is shown; left ones are all shown, as many as are kept.
-    replaceable = pl.lit(True) if keep == 1 else pl.col("right")
-    newer = pl.col("arrived").fill_null(strategy="backward").over("right", "key")
-    until = shown.with_columns(until=pl.when(replaceable).then(newer).otherwise("arrived"))
+    # The latest right row of a key hides those before it; a left one is pushed out when as many newer ones are kept.
+    by_right, by_left = (_nth_newer(places) for places in (1, keep))
+    until = shown.with_columns(until=pl.coalesce("arrived", pl.when("right").then(by_right).otherwise(by_left)))
     latency = (until["until"] - until["stamp"]).drop_nulls() / 1000
     first, last = latency.head(latency.len() // QUARTER), latency.tail(latency.len() // QUARTER)
     return Figures(
@@ -59,6 +58,11 @@ def figures(sent: pl.DataFrame, seen: Seen, keep: int) -> Figures:
 
 def sent_per_second(sent: pl.DataFrame) -> float:
     return _per_second(sent, sent["stamp"])
+
+
+def _nth_newer(places: int) -> pl.Expr:
+    """When the message so many places after this one, of its key and side, or one after that, was shown."""
+    return pl.col("arrived").fill_null(strategy="backward").shift(-places).over("right", "key")
 
 
 def _per_second(sent: pl.DataFrame, ends: pl.Series) -> float:

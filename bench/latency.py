@@ -107,9 +107,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=_positive,
         default=20,
         metavar="SECONDS",
-        help=f"at {WARM_UP_RATE} messages a second, not counted; as long as it takes to send every key (%(default)s)",
+        help=f"at {WARM_UP_RATE} messages a second, not counted; at least until every key was sent (%(default)s)",
     )
-    parser.add_argument("--keys", type=_at_least_2, default=10_000, help="keys, all in turn (%(default)s)")
+    parser.add_argument("--keys", type=_at_least_1, default=10_000, help="keys, all in turn (%(default)s)")
     parser.add_argument("--keep", type=_at_least_1, default=100, help="rows kept per key and side (%(default)s)")
     return parser.parse_args(arguments)
 
@@ -119,21 +119,16 @@ def _rates(text: str) -> list[int]:
 
 
 def _positive(text: str) -> float:
-    if (value := float(text)) <= 0:
-        raise ValueError
+    value = float(text) if text.replace(".", "", 1).isdecimal() else 0.0
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
 
 
 def _at_least_1(text: str) -> int:
-    if (value := int(text)) < 1:
-        raise ValueError
-    return value
-
-
-def _at_least_2(text: str) -> int:
-    if (value := int(text)) < 2:
-        raise ValueError
-    return value
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ from bench.messages import Plan
 from bench.recorder import Recorder
 from bench.seen import Seen, collect
 
+BOTH_SIDES = 2
+"""The fewest messages of a phase: one on either side."""
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -48,7 +51,7 @@ class Run:
 
     def phase(self, rate: int, seconds: float) -> Phase:
         self.cpu.start()
-        sent = self._send(rate, round(rate * seconds))
+        sent = self._send(rate, max(BOTH_SIDES, round(rate * seconds)))
         load = load_average()
         last_left, last_right = (_last(sent.filter(side)) for side in (~pl.col("right"), pl.col("right")))
         in_table = collect(self.recorder.take, last_left, last_right)
