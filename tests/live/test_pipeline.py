@@ -238,3 +238,21 @@ def test_a_stopped_pipeline_goes_on_where_it_was(broker: EmbeddedBroker, spark: 
     expected = oracle_of(rig).tables(history, "left", "latest")
     until(lambda: rig.table("final_ui") == expected["joined"], "what came meanwhile, and nothing twice")
     second.retire()
+
+
+def test_the_fallback_in_micro_batches_gives_the_same_rows(
+    broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path
+) -> None:
+    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS + "spark: {trigger: microbatch}\n", PARTITIONS)
+    pipeline = rig.build()
+    rig.show(pipeline, JoinType.LEFT)
+    history = [
+        send(rig, "left", {"userId": "u1", "name": "before its match"}, 0, 2),
+        send(rig, "right", {"userId": "u1", "balance": 1.5}, 1, 1),
+        send(rig, "left", {"userId": "u2", "name": "without a match"}, 1, 0),
+    ]
+    expected = oracle_of(rig).tables(history, "left", "latest")
+    until(lambda: rig.table("final_ui") == expected["joined"], "the left join", 30)
+    rig.sender.send(rig.topics.left, b"rubbish")
+    until(lambda: rig.table("rejected_ui").total() == 1, "the rejected record", 30)
+    pipeline.retire()

@@ -68,14 +68,14 @@ class FakeBuild:
 class FakeBuilder:
     topics: set[str] = field(default_factory=lambda: {"left", "right", "left_b", "right_b"})
     builds: list[FakeBuild] = field(default_factory=list)
-    swept: list[Topics | None] = field(default_factory=list)
+    swept: list[Topics] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def missing(self, topics: Sequence[str]) -> list[str]:
         self.asked += topics
         return [topic for topic in topics if topic not in self.topics]
 
-    def sweep(self, topics: Topics | None) -> None:
+    def sweep(self, topics: Topics) -> None:
         self.swept.append(topics)
 
     def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> FakeBuild:

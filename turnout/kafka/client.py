@@ -161,7 +161,7 @@ class Reader:
                 "enable.partition.eof": True,  # the end of a partition may be a mark that is no record
                 "fetch.error.backoff.ms": 20,  # the default, 500, is how long a quiet topic's first record may wait
                 "fetch.message.max.bytes": 16 * 1024 * 1024,
-                "receive.message.max.bytes": 512 * 1024 * 1024,  # one changelog record may be 100 MiB
+                "receive.message.max.bytes": 512 * 1024 * 1024,  # one changelog record may be 90 MiB
             }
         )
         self._consumer.assign(list(at))

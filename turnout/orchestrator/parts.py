@@ -74,7 +74,7 @@ class Builder(Protocol):
     def missing(self, topics: Sequence[str]) -> list[str]:
         """Those of the topics that do not exist."""
 
-    def sweep(self, topics: Topics | None) -> None:
+    def sweep(self, topics: Topics) -> None:
         """Delete what an earlier run left behind, but for a pipeline on these topics that can go on."""
 
     def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> Build:

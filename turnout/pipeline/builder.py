@@ -92,8 +92,8 @@ class PipelineBuilder:
     def missing(self, topics: Sequence[str]) -> list[str]:
         return self._data.missing(topics)
 
-    def sweep(self, topics: Topics | None) -> None:
-        resumable = self._resumable(topics) if topics else None
+    def sweep(self, topics: Topics) -> None:
+        resumable = self._resumable(topics)
         for manifest in self._manifests.all():
             if resumable is None or manifest.id != resumable.id:
                 log.info("Cleaning up pipeline %s on %s, left by an earlier run", manifest.id, manifest.topics)

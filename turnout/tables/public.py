@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-import polars as pl
-
 from turnout.changelog.store import Changelog
 from turnout.config import Config
 from turnout.control.message import ControlFields, ControlMessage
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.parts import Pipeline, Status
+from turnout.tables.delta import ROW
 from turnout.tables.live_table import LiveTable
 from turnout.tables.registry import Registry
 from turnout.tables.system import (
@@ -87,8 +86,4 @@ class PublicTables:
         self._rejected.put(rejected_rows(records))
 
     def status_row(self) -> dict[str, object]:
-        return self._only_row(self.registry.snapshot(self.names.status).rows)
-
-    @staticmethod
-    def _only_row(rows: pl.DataFrame) -> dict[str, object]:
-        return rows.drop("_row").row(0, named=True)
+        return self.registry.snapshot(self.names.status).rows.drop(ROW).row(0, named=True)
