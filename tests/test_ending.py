@@ -18,7 +18,9 @@ import subprocess, sys, threading, time
 from turnout.ending import Ending
 
 def say(*words):
-    print(*words, flush=True)
+    # In one write: two threads may speak at once.
+    sys.stdout.write(" ".join(map(str, words)) + "\\n")
+    sys.stdout.flush()
 
 with Ending(lambda: say("asked")) as ending:
     child = subprocess.Popen(["sleep", "98"])
