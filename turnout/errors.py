@@ -21,6 +21,10 @@ class ControlRejected(TurnoutError):
     """A control message that cannot be used; the text is its outcome."""
 
 
+class NothingToUndo(TurnoutError):
+    """There is no earlier state to go back to."""
+
+
 class KafkaError(TurnoutError):
     """A broker that cannot be reached or refuses what it was asked."""
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turnout.control.message import ControlFields, ControlMessage, Request, parse, resolve
+from turnout.control.message import ControlFields, ControlMessage, Request, compose, parse, resolve
 from turnout.errors import ControlRejected
 from turnout.orchestrator.desired import Desired
 from turnout.schema import JoinType, Topics
@@ -209,3 +209,11 @@ def test_any_bytes_are_a_request_or_rejected(value: bytes) -> None:
 def test_a_message_sent_twice_asks_for_nothing_more(message: dict[str, str | None]) -> None:
     once = wanted(message)
     assert resolve(once, ask(message)) == once
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_a_composed_message_asks_for_its_state_whatever_the_current_one_is(join: JoinType) -> None:
+    desired = Desired(Topics("payments", "orders.b"), join)
+    value = compose(desired, FIELDS)
+    assert json.loads(value) == {"ordersTopic": "payments", "paymentsTopic": "orders.b", "joinType": str(join)}
+    assert resolve(NOW, parse(value, FIELDS)) == desired

@@ -69,6 +69,12 @@ def resolve(current: Desired, request: Request) -> Desired:
     return Desired(topics, request.join or current.join)
 
 
+def compose(desired: Desired, fields: ControlFields) -> bytes:
+    """The control message that asks for this state, whatever the current one is."""
+    topics = desired.topics
+    return json.dumps({fields.left: topics.left, fields.right: topics.right, fields.join: desired.join}).encode()
+
+
 def _text(message: dict[str, object], field: str) -> str | None:
     value = message.get(field)
     if value is None:

@@ -27,6 +27,7 @@ from turnout.orchestrator.parts import (
     Ready,
     Status,
 )
+from turnout.orchestrator.past import Past, folded
 from turnout.orchestrator.states import Lifecycle, State
 from turnout.schema import Topics
 
@@ -78,6 +79,7 @@ class Orchestrator:
         self._inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._lifecycle = Lifecycle()
         self._desired = default
+        self._past = Past(default)
         self._pending: ControlMessage | None = None  # the message that the desired state comes from, until applied
         self._live: Generation | None = None
         self._healthy = False  # does the live generation's pipeline run?
@@ -107,6 +109,12 @@ class Orchestrator:
     @property
     def live(self) -> Generation | None:
         return self._live
+
+    @property
+    def previous(self) -> Desired | None:
+        """Where an undo leads: the state that was applied last and is not the desired one."""
+        # The past is read first: a switch that is applied in between then leads back to what was before it.
+        return self._past.before(self._desired)
 
     # -- on the orchestrator's thread
 
@@ -174,6 +182,7 @@ class Orchestrator:
             if message is not last:
                 self._public.outcome(message, "superseded")
         log.info("Folded %d control messages into %s", len(history.messages), desired)
+        self._past = folded(default, [request for _, request in requests])
         self._desired, self._pending = desired, last
         self._sweep(desired.topics)
         self._begin()
@@ -325,6 +334,7 @@ class Orchestrator:
 
     def _settle(self) -> None:
         """The desired state is shown."""
+        self._past = self._past.applied(self._desired)
         if self._pending is not None or self._last_applied_ms is None:
             self._applied(self._pending, "applied")
             self._pending = None
@@ -335,15 +345,14 @@ class Orchestrator:
     def _on_failed(self, reason: str) -> None:
         """A build failed: the old generation goes on; without one, try again later."""
         log.error("Building on %s failed: %s", self._desired.topics, reason)
-        if self._pending is not None:
+        if self._live is not None:
+            self._desired = self._live.desired
+        if self._pending is not None:  # not sooner: whoever hears of it may undo at once
             self._public.outcome(self._pending, f"rejected: {reason}")
             self._pending = None
         if self._live is not None and self._healthy:
-            self._desired = self._live.desired
             self._say(State.LIVE, f"switch failed, {self._desired} goes on: {reason}")
             return
-        if self._live is not None:
-            self._desired = self._live.desired
         self._degrade(reason)
 
     def _degrade(self, reason: str) -> None:
