@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from turnout.config import Config
 from turnout.control.listener import ControlListener
-from turnout.errors import KafkaError, TurnoutError
+from turnout.control.message import compose
+from turnout.errors import KafkaError, NothingToUndo, TurnoutError
 from turnout.java import java_parts
 from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
@@ -23,6 +24,8 @@ from turnout.pipeline.builder import PipelineBuilder, RunningPipeline
 from turnout.pipeline.session import start_session
 from turnout.schema import Topics
 from turnout.tables.public import PublicTables, control_fields
+
+STILL_STARTING = "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
 
 log = logging.getLogger(__name__)
 
@@ -85,9 +88,19 @@ class Service:
     def publish_control(self, value: bytes) -> str:
         """Publish a control message; its id in the control table."""
         if self._publisher is None:
-            raise KafkaError("Turnout is still starting and not yet connected to Kafka: try again in a few seconds")
+            raise KafkaError(STILL_STARTING)
         partition, offset = self._publisher.publish(self.config.control.topic, value)
         return f"{partition}:{offset}"
+
+    def publish_undo(self) -> str:
+        """Publish the control message that goes back to the previous desired state; its id in the control table."""
+        # Until the control topic has been read nobody knows what was before, not even that there was nothing.
+        if self._orchestrator is None or self.tables.status_row()["state"] == State.STARTING:
+            raise KafkaError(STILL_STARTING)
+        previous = self._orchestrator.previous
+        if previous is None:
+            raise NothingToUndo("There is nothing to undo: no other topics or join type have been shown before.")
+        return self.publish_control(compose(previous, self.tables.fields))
 
     def lag(self) -> dict[str, int | None]:
         """Data topic -> how many of its messages are not in the tables yet; None: unknown."""

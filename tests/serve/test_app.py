@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from tests.serve.feeding import change, swap
+from tests.serve.publishing import Published
 from turnout import __version__
-from turnout.control.message import ControlMessage
 from turnout.errors import KafkaError
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.parts import Status
@@ -146,21 +146,6 @@ def test_a_control_message_before_kafka_is_there_is_a_503_that_says_so(http: htt
     assert answer.json() == {
         "error": "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
     }
-
-
-class Published:
-    """Takes control messages as Kafka would, and says at once what becomes of them."""
-
-    def __init__(self, service: Service, outcome: str | None) -> None:
-        self._service, self._outcome = service, outcome
-        self.values: list[bytes] = []
-
-    def __call__(self, value: bytes) -> str:
-        message = ControlMessage(0, len(self.values), 0, value)
-        self.values.append(value)
-        self._service.tables.outcome(message, None)
-        self._service.tables.outcome(message, self._outcome)
-        return message.id
 
 
 @pytest.mark.parametrize(

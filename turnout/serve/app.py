@@ -1,7 +1,7 @@
 """The HTTP interface: the page, REST, server-sent changes, Perspective's socket, health and metrics."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 
 from turnout import __version__
-from turnout.errors import KafkaError, QueryRefused, TableMissing
+from turnout.errors import KafkaError, NothingToUndo, QueryRefused, TableMissing
 from turnout.serve.changes import Changes
 from turnout.serve.metrics import exposition
 from turnout.serve.outcome import outcome_of
@@ -23,7 +23,7 @@ from turnout.serve.snapshot import MEDIA_TYPES, Format, encode, select
 from turnout.service import Service
 
 WEB = Path(__file__).parent / "web"
-OUTCOME_SECONDS = 30.0  # how long POST /api/control waits before it answers 202
+OUTCOME_SECONDS = 30.0  # how long a control message's outcome is waited for before 202 is answered
 LARGEST_CONTROL_BYTES = 64 * 1024
 
 # The browser itself sees to it that the page loads nothing from elsewhere. Perspective compiles WebAssembly, draws its
@@ -113,14 +113,12 @@ def create_app(service: Service) -> FastAPI:
         value = await _body(request, LARGEST_CONTROL_BYTES)
         if value is None:
             return JSONResponse({"error": f"a control message has at most {LARGEST_CONTROL_BYTES} bytes"}, 413)
-        try:
-            id_ = await asyncio.to_thread(service.publish_control, value)
-        except KafkaError as error:
-            return JSONResponse({"error": str(error)}, 503)
-        outcome = await outcome_of(registry, service.tables.names.control, id_, OUTCOME_SECONDS)
-        if outcome is None:
-            return JSONResponse({"id": id_}, 202)
-        return JSONResponse({"id": id_, "outcome": outcome}, 422 if outcome.startswith("rejected") else 200)
+        return await _publish(service, lambda: service.publish_control(value))
+
+    @app.post("/api/undo", tags=["control"])
+    async def undo() -> JSONResponse:
+        """Go back to what was shown before, by a control message; answers as `/api/control` does. 409: nothing was."""
+        return await _publish(service, service.publish_undo)
 
     @app.get("/healthz", tags=["health"])
     def healthz() -> dict[str, str]:
@@ -142,6 +140,20 @@ def create_app(service: Service) -> FastAPI:
 
     add_page(app, service)
     return app
+
+
+async def _publish(service: Service, publish: Callable[[], str]) -> JSONResponse:
+    """Publish a control message, which gives its id, and answer with what becomes of it."""
+    try:
+        id_ = await asyncio.to_thread(publish)
+    except NothingToUndo as error:
+        return JSONResponse({"error": str(error)}, 409)
+    except KafkaError as error:
+        return JSONResponse({"error": str(error)}, 503)
+    outcome = await outcome_of(service.tables.registry, service.tables.names.control, id_, OUTCOME_SECONDS)
+    if outcome is None:
+        return JSONResponse({"id": id_}, 202)
+    return JSONResponse({"id": id_, "outcome": outcome}, 422 if outcome.startswith("rejected") else 200)
 
 
 async def _body(request: Request, most: int) -> bytes | None:
