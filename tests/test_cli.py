@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import uvicorn
 from typer.testing import CliRunner, Result
 
+from tests.orchestrator.fakes import World
 from tests.waiting import until
 from turnout.address import listen, url_at
 from turnout.cli import app
@@ -52,7 +54,12 @@ def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture(scope="module")
 def turnout() -> Iterator[Turnout]:
-    service = Service(load(None, env={}))
+    with serving(Service(load(None, env={}))) as turnout:
+        yield turnout
+
+
+@contextmanager
+def serving(service: Service) -> Iterator[Turnout]:
     with listen(ServeConfig(port=0)) as listener:
         server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -72,7 +79,7 @@ def logged(turnout: Turnout) -> None:
 
 def test_the_help_shows_every_command() -> None:
     shown = run("--help").output
-    for command in ("demo", "run", "switch", "status", "tail", "logs", "check", "config"):
+    for command in ("demo", "run", "switch", "undo", "status", "tail", "logs", "check", "config"):
         assert f"│ {command} " in shown
         assert run(command, "--help").exit_code == 0
 
@@ -115,15 +122,82 @@ def test_a_switch_to_nothing_names_what_can_be_switched() -> None:
     )
 
 
-def test_a_switch_before_kafka_is_there_says_so(turnout: Turnout) -> None:
-    result = turnout.run("switch", "--join", "inner")
+@pytest.mark.parametrize("command", [["switch", "--join", "inner"], ["undo"]])
+def test_a_switch_before_kafka_is_there_says_so(turnout: Turnout, command: list[str]) -> None:
+    result = turnout.run(*command)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: Turnout is still starting")
 
 
+class Switching(Turnout):
+    """With an orchestrator among fakes, which is live; what is published goes straight to it."""
+
+    def __init__(self, service: Service, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(service, url)
+        self.world = World()
+        self.world.start()
+        self.world.succeed()
+        service.tables.status(self.world.status)
+        monkeypatch.setattr(service, "_orchestrator", self.world.orchestrator)
+        monkeypatch.setattr(service, "publish_control", self._publish)
+
+    def _publish(self, value: bytes) -> str:
+        message = self.world.message(value.decode())
+        self.world.orchestrator.step([message])
+        self.service.tables.status(self.world.status)
+        self.service.tables.outcome(message, self.world.public.outcomes[message.id])
+        return message.id
+
+
+@pytest.fixture
+def switching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Switching]:
+    file = tmp_path / "sides.yaml"
+    file.write_text(
+        """
+tables: {left: {topic: left, columns: {id: long}}, right: {topic: right, columns: {id: long}}}
+join: {left: left, right: right, on: id}
+"""
+    )
+    service = Service(load(file, env={}))
+    log, handler = logging.getLogger("turnout"), service.tables.log_handler
+    caplog.set_level(logging.INFO, log.name)
+    log.addHandler(handler)
+    with serving(service) as turnout:
+        yield Switching(service, turnout.url, monkeypatch)
+    log.removeHandler(handler)
+
+
+def test_an_undo_shows_each_step_and_its_outcome_and_can_be_undone(switching: Switching) -> None:
+    switching.world.send('{"leftTopic": "left_b", "joinType": "inner"}')
+    switching.world.succeed()
+    for shown, generation in (("left + right (left)", 3), ("left_b + right (inner)", 4)):
+        result = switching.run("undo")
+        assert result.exit_code == 0, result.output
+        *steps, last = result.stdout.splitlines()
+        words = [line.split(maxsplit=2)[2].split()[0] for line in steps]
+        assert words == ["Received", "Resolved", "Changed:", "Going", "Swapped", "Lingering:"]
+        assert last == f"✓ applied: {shown}, generation {generation}"
+
+
+def test_an_undo_that_is_rejected_says_why(switching: Switching) -> None:
+    switching.world.send('{"leftTopic": "left_b"}')
+    switching.world.succeed()
+    switching.world.builder.topics.remove("left")
+    result = switching.run("undo")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1].startswith("✗ rejected: topic 'left' does not exist")
+
+
+def test_nothing_to_undo_is_one_clear_line(switching: Switching) -> None:
+    result = switching.run("undo")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == "Error: There is nothing to undo: no other topics or join type have been shown before.\n"
+
+
 def test_a_mistake_in_the_config_is_one_clear_message(tmp_path: Path) -> None:
     (tmp_path / "turnout.yaml").write_text("serve: {port: many}\n")
-    for command in (["status"], ["switch", "--join", "left"], ["run"], ["demo"], ["config"]):
+    for command in (["status"], ["switch", "--join", "left"], ["undo"], ["run"], ["demo"], ["config"]):
         result = run(*command)
         assert result.exit_code == 1
         assert result.stderr == "Error: turnout.yaml:1: serve.port: 'many' is not a whole number\n"
@@ -131,7 +205,7 @@ def test_a_mistake_in_the_config_is_one_clear_message(tmp_path: Path) -> None:
 
 def test_no_server_is_said_to_be_so_and_how_to_start_one(tmp_path: Path) -> None:
     (tmp_path / "turnout.yaml").write_text(ORDERS)
-    for command in (["status"], ["tail", "final_ui"], ["logs"], ["switch", "--join", "left"]):
+    for command in (["status"], ["tail", "final_ui"], ["logs"], ["switch", "--join", "left"], ["undo"]):
         result = run(*command)
         assert result.exit_code == 1
         assert result.stderr.startswith(

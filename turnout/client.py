@@ -59,7 +59,14 @@ class Client:
 
     def control(self, message: Mapping[str, str], seconds: float) -> ControlAnswer:
         """Publish a control message. The server waits for its outcome for half a minute."""
-        with self._open("/api/control", json.dumps(message).encode(), seconds, allowed=(200, 202, 422)) as response:
+        return self._publish("/api/control", json.dumps(message).encode(), seconds)
+
+    def undo(self, seconds: float) -> ControlAnswer:
+        """Go back to what was shown before; otherwise as a control message."""
+        return self._publish("/api/undo", b"", seconds)
+
+    def _publish(self, path: str, body: bytes, seconds: float) -> ControlAnswer:
+        with self._open(path, body, seconds, allowed=(200, 202, 422)) as response:
             answer = _json(response)
             return ControlAnswer(answer["id"], answer.get("outcome"))
 

@@ -1,31 +1,25 @@
-"""`turnout switch`: publishes a control message and shows what becomes of it, step by step."""
+"""`turnout switch` and `turnout undo`: what the tables show is changed by a control message."""
 
 import argparse
 import os
-import threading
-import time
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 from typer.core import TyperCommand, TyperOption
 
 from turnout.commands.options import ConfigFile, Url, client_of, load_config
+from turnout.commands.steps import follow
 from turnout.commands.words import topic_option
 from turnout.errors import TurnoutError
-from turnout.loglines import print_line
 from turnout.schema import JoinType
 
-if TYPE_CHECKING:
-    from turnout.client import Client
+OUTCOME_SECONDS = 90.0
+"""More than a build may take before it is given up (switch.ready_timeout_seconds, 60 by default)."""
 
-IN_FORCE = ("applied", "no change")
-"""Outcomes after which what was asked for is what is shown."""
-
-POLL_SECONDS = 0.5
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for the outcome.", min=0.1)
+]
 
 
 class SwitchCommand(TyperCommand):
@@ -55,9 +49,7 @@ def switch(
     join: Annotated[
         str | None, typer.Option("--join", "-j", metavar="TYPE", help=f"The type of join: {', '.join(JoinType)}.")
     ] = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for the outcome.", min=0.1)
-    ] = 90.0,
+    timeout: Timeout = OUTCOME_SECONDS,
     config: ConfigFile = None,
     url: Url = None,
 ) -> None:
@@ -68,76 +60,30 @@ def switch(
     The exit code is 0 if what was asked for is in force (applied, or no change), else 1.
 
     - `turnout switch --join inner`
+
+    `turnout undo` goes back.
     """
     from turnout.tables.public import control_fields
 
     settings = load_config(config)
-    fields, names = control_fields(settings), settings.public_names
+    fields = control_fields(settings)
     asked = {fields.left: left_topic, fields.right: right_topic, fields.join: join}
     message = {field: value for field, value in asked.items() if value is not None}
     if not message:
         options = ", ".join(topic_option(table) for table in (settings.join.left, settings.join.right))
         raise TurnoutError(f"There is nothing to switch to: give one or more of {options}, --join.")
-    client, console, deadline = client_of(url, config), Console(highlight=False), time.monotonic() + timeout
-    with _Steps(client, names.logs, console):
-        answer = client.control(message, timeout)
-        outcome = answer.outcome or _await_outcome(client, names.control, answer.id, deadline)
-    if outcome in IN_FORCE:
-        status = client.status()
-        shown = f"{status[fields.left]} + {status[fields.right]} ({status[fields.join]})"
-        console.print(Text.assemble(("✓ ", "green"), f"{outcome}: {shown}, generation {status['generation']}"))
-    else:
-        console.print(Text.assemble(("✗ ", "red"), outcome), soft_wrap=True)
-        raise typer.Exit(1)
+    client = client_of(url, config)
+    follow(client, settings.public_names, lambda seconds: client.control(message, seconds), timeout)
 
 
-def _await_outcome(client: "Client", table: str, id_: str, deadline: float) -> str:
-    while time.monotonic() < deadline:
-        for row in client.rows(table):
-            if f"{row['partition']}:{row['offset']}" == id_ and row["outcome"] is not None:
-                return str(row["outcome"])
-        time.sleep(POLL_SECONDS)
-    raise TurnoutError(
-        f"Control message {id_} has no outcome yet. It is published and will be dealt with: "
-        f"see `turnout tail {table}` and `turnout logs`."
-    )
+def undo(timeout: Timeout = OUTCOME_SECONDS, config: ConfigFile = None, url: Url = None) -> None:
+    """Go back to the topics and the type of join that were shown before.
 
+    Publishes them as a control message, shows each step as it happens, and then its outcome. Another undo goes forth
+    again. A switch that is still under way is given up.
 
-class _Steps:
-    """A context in which log lines are shown as they come."""
-
-    def __init__(self, client: "Client", table: str, console: Console) -> None:
-        self._client, self._table, self._console = client, table, console
-        self._known: set[str] = set()
-        self._lock = threading.Lock()
-        self._done = False
-        self._thread = threading.Thread(target=self._follow, name="steps", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._known.update(row["_row"] for row in self._snapshot())
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        """Shows what was said until now and may still be on its way; then no more."""
-        if error is None:
-            self._show(self._snapshot())
-        with self._lock:
-            self._done = True
-
-    def _snapshot(self) -> list[dict[str, Any]]:
-        return list(next(self._client.changes(self._table)).data["rows"])
-
-    def _follow(self) -> None:
-        try:
-            for event in self._client.changes(self._table):
-                self._show(event.data["upserts" if event.kind == "change" else "rows"])
-        except TurnoutError:
-            return  # whoever waits for the outcome meets it too
-
-    def _show(self, rows: list[dict[str, Any]]) -> None:
-        with self._lock:
-            for row in rows:
-                if row["_row"] not in self._known and not self._done:
-                    self._known.add(row["_row"])
-                    print_line(self._console, datetime.fromisoformat(row["ts"]), row["level"], row["msg"])
+    The exit code is 0 if what was shown before is in force (applied, or no change), else 1: also if there is nothing
+    to undo.
+    """
+    client = client_of(url, config)
+    follow(client, load_config(config).public_names, client.undo, timeout)
