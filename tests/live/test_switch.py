@@ -1,5 +1,7 @@
 """A switch from end to end: a control message on a real topic, real pipelines, and a viewer that stays open."""
 
+import json
+import logging
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from pyspark.sql import SparkSession
 from tests.live.rig import Rig
 from tests.waiting import until
 from turnout.control.listener import ControlListener
+from turnout.control.message import compose
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
@@ -67,10 +70,22 @@ class Running:
         until(lambda: self.outcome(sent.offset()), f"the outcome of {fields}", 60)
         return str(self.outcome(sent.offset()))
 
+    def undo(self) -> str:
+        """Send what an undo publishes and wait for its outcome."""
+        previous = self._orchestrator.previous
+        assert previous is not None
+        fields: dict[str, str] = json.loads(compose(previous, control_fields(self.rig.config)))
+        return self.control(**fields)
+
 
 @pytest.fixture
-def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Rig:
-    rig = Rig(broker, spark, tmp_path, CONFIG)
+def settings() -> str:
+    return CONFIG
+
+
+@pytest.fixture
+def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path, settings: str) -> Rig:
+    rig = Rig(broker, spark, tmp_path, settings)
     rig.cluster.create_topics([rig.config.control.topic])
     return rig
 
@@ -145,6 +160,34 @@ def test_what_cannot_be_applied_is_rejected_and_the_live_generation_goes_on(rig:
     until(lambda: rig.table("rejected_ui").total() == 2, "the rejected records")
     rig.sender.send_row(rig.topics.left, {"userId": "u99", "name": "still alive"})
     until(lambda: rig.table("final_ui").total() == 51, "the next row")
+
+
+# Longer than any machine takes for three undos.
+@pytest.mark.parametrize("settings", [CONFIG.replace("linger_seconds: 2", "linger_seconds: 120")], ids=["long linger"])
+def test_an_undo_goes_back_to_the_lingering_pipeline_without_a_build(
+    rig: Rig, running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = (f"users-b-{uuid.uuid4().hex}", f"accounts-b-{uuid.uuid4().hex}")
+    rig.cluster.create_topics(list(other))
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    fill(rig, *other, "second")
+    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
+    pipelines = rig.config.state_dir / "pipelines"
+    (first,) = pipelines.iterdir()
+
+    assert running.control(usersTopic=other[0], accountsTopic=other[1], joinType="inner") == "applied"
+    (second,) = set(pipelines.iterdir()) - {first}
+    caplog.set_level(logging.INFO, "turnout")
+    caplog.clear()
+    for rows, name in ((50, "first"), (1, "second"), (50, "first")):
+        assert running.undo() == "applied"
+        assert rig.table("final_ui").total() == rows
+        assert set(rig.rows("final_ui")["name"]) == {name}
+    assert caplog.text.count("Going back to lingering pipeline") == 3
+    assert "Building" not in caplog.text
+    assert set(pipelines.iterdir()) == {first, second}
+    rig.sender.send_row(rig.topics.left, {"userId": "u99", "name": "first"})
+    until(lambda: rig.table("final_ui").total() == 51, "the pipeline that was gone back to goes on")
 
 
 def test_a_restart_folds_the_control_topic_and_resumes_the_same_pipeline(rig: Rig) -> None:
