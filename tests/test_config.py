@@ -23,8 +23,8 @@ ORDERS = """\
 kafka: {bootstrap.servers: "kafka.example.com:9092"}
 tables:
   orders:   {topic: orders,   columns: {orderId: long, item: string, price: double}, start: earliest}
-  payments: {topic: payments, columns: {orderId: long, paid: boolean, item: string}, keep: 1}
-join: {left: orders, right: payments, on: orderId, type: inner, match: all}
+  payments: {topic: payments, columns: {orderId: long, paid: boolean, item: string}, keep: 1, max_rows: 5000}
+join: {left: orders, right: payments, on: orderId, type: inner, match: all, max_rows: 20000}
 """
 
 
@@ -100,6 +100,7 @@ def test_another_pair_of_tables_replaces_the_default_one() -> None:
     assert (schema.key, schema.key_type) == ("orderId", ColumnType.LONG)
     assert list(schema.joined_columns) == ["orderId", "item", "price", "paid", "payments_item"]
     assert (schema.left.keep, schema.right.keep) == (100, 1)
+    assert (schema.left.max_rows, schema.right.max_rows, schema.max_rows) == (1_000_000, 5_000, 20_000)
     assert (config.join.type, config.join.match) == (JoinType.INNER, Match.ALL)
     assert (config.public_names.left, config.public_names.right) == ("orders_ui", "payments_ui")
     assert config.tables["orders"].start == "earliest"

@@ -18,6 +18,7 @@ from turnout.config_layers import Draft, Key, Mistake, nearest, shape_of
 from turnout.errors import ConfigError
 from turnout.properties import KafkaProperties, Properties
 from turnout.schema import (
+    MAX_ROWS,
     ColumnType,
     JoinSchema,
     JoinType,
@@ -99,6 +100,7 @@ TableName = Annotated[str, AfterValidator(_table_name)]
 ColumnName = Annotated[str, AfterValidator(_column_name)]
 Seconds = Annotated[float, Field(allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
+MaxRows = Annotated[int, Field(ge=1, description="rows of the table; beyond that the keys that changed longest ago go")]
 
 
 class _Section(BaseModel):
@@ -114,12 +116,13 @@ class TableConfig(_Section):
         min_length=1, description="fields taken from each JSON message, in the order in which they are shown"
     )
     keep: int = Field(default=100, ge=1, description="rows kept for one key, the newest win; 1 is an upsert table")
+    max_rows: MaxRows = MAX_ROWS
     start: Annotated[Start, _one_of(Start, "a start")] = Field(
         default=Start.LATEST, description="where a topic that was not read before is read from"
     )
 
     def named(self, name: str) -> TableSchema:
-        return TableSchema(name, self.columns, self.keep)
+        return TableSchema(name, self.columns, self.keep, self.max_rows)
 
 
 class JoinConfig(_Section):
@@ -134,6 +137,7 @@ class JoinConfig(_Section):
     match: Annotated[Match, _one_of(Match, "a match")] = Field(
         default=Match.LATEST, description="the rows of the other side that a row of an outer join is shown with"
     )
+    max_rows: MaxRows = MAX_ROWS
 
 
 class ControlConfig(_Section):
@@ -211,11 +215,12 @@ class Config(_Section):
 
     def join_schema(self) -> JoinSchema:
         left, right = (self.tables[name].named(name) for name in (self.join.left, self.join.right))
-        return JoinSchema(left, right, self.join.on)
+        return JoinSchema(left, right, self.join.on, self.join.max_rows)
 
     @property
     def public_names(self) -> PublicNames:
-        return PublicNames(left=f"{self.join.left}_ui", right=f"{self.join.right}_ui")
+        schema = self.join_schema()
+        return PublicNames(left=schema.left.shown_as, right=schema.right.shown_as)
 
     def masked(self) -> dict[str, Any]:
         """The effective config as plain values, its secrets replaced by `***`."""

@@ -70,6 +70,9 @@ class Topics:
 
 Columns = Mapping[str, ColumnType]
 
+MAX_ROWS = 1_000_000
+"""Of a table, where the configuration does not say: more than anyone reads, and memory does not grow for ever."""
+
 
 @dataclass(frozen=True)
 class TableSchema:
@@ -78,6 +81,12 @@ class TableSchema:
     name: str
     columns: Columns
     keep: int
+    max_rows: int = MAX_ROWS
+
+    @property
+    def shown_as(self) -> str:
+        """Its public name."""
+        return f"{self.name}_ui"
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ class JoinSchema:
     left: TableSchema
     right: TableSchema
     key: str
+    max_rows: int = MAX_ROWS
+    """Of the joined table."""
 
     @property
     def key_type(self) -> ColumnType:

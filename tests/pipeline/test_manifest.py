@@ -181,3 +181,9 @@ def test_a_fingerprint_is_another_where_a_checkpoint_could_not_be_read(schema: J
 def test_a_fingerprint_stays_the_same_from_run_to_run() -> None:
     same = JoinSchema(other(LEFT, columns=dict(LEFT.columns)), other(RIGHT), "id")
     assert fingerprint(same) == fingerprint(SCHEMA) == "5cf6b9df4e51bb03"
+
+
+def test_a_fingerprint_does_not_depend_on_how_many_rows_a_table_may_have() -> None:
+    assert fingerprint(JoinSchema(other(LEFT, max_rows=1), other(RIGHT, max_rows=2), "id", max_rows=3)) == fingerprint(
+        SCHEMA
+    )

@@ -59,7 +59,7 @@ class Changelog:
         self.watcher: Watcher | None = None
 
     def watch(self, watcher: Watcher, first: Callable[[pl.DataFrame], None]) -> None:
-        first(self._store.all())
+        first(self._store.bind(watcher.bound))
         self.watcher = watcher
 
     def unwatch(self) -> None:

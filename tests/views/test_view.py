@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -39,25 +40,29 @@ class Shown:
         self.events: dict[str, list[Event]] = {name: [] for name in columns}
         for name, events in self.events.items():
             self.registry.subscribe(name, events.append)
-        self._store = Store(schema)
+        self.store = Store(schema)
         self._messages: list[Message] = []
         self._view: View | None = None
 
     def show(self, join: JoinType, match: Match = Match.LATEST, generation: int = 1) -> View:
         self._view = View(self.registry, NAMES, self._schema, join, match, generation)
-        self._view.show(self._store.all())
+        self._view.show(self.store.bind(self._view.bound))
         return self._view
 
     def send(self, *messages: Message) -> None:
         self._messages += messages
         sent = {message.row[self._schema.key] for message in messages}
         records = enumerate(records_of(self._messages, self._schema).items())
-        change = self._store.take((str(number).encode(), record) for number, (key, record) in records if key in sent)
+        change = self.store.take((str(number).encode(), record) for number, (key, record) in records if key in sent)
         if change is not None and self._view is not None:
             self._view.changed(change)
 
     def rows(self, name: str = NAMES.joined) -> pl.DataFrame:
         return self.registry.snapshot(name).rows
+
+    def heights(self) -> list[int]:
+        """Of the left, the right and the joined table."""
+        return [self.rows(name).height for name in (NAMES.left, NAMES.right, NAMES.joined)]
 
 
 def user(offset: int, key: int | None, name: str) -> Message:
@@ -126,6 +131,61 @@ def test_a_view_of_an_older_generation_changes_nothing() -> None:
     assert change is not None
     old.changed(change)
     assert all(shown.rows(name).height == 0 for name in shown.events)
+
+
+def test_a_key_that_is_forgotten_leaves_all_tables_and_viewers_see_its_rows_go() -> None:
+    shown = Shown(replace(SCHEMA, left=replace(SCHEMA.left, max_rows=2)))
+    shown.show(JoinType.LEFT)
+    shown.send(user(0, 1, "Ann"), account(0, 1, 50))
+    shown.send(user(1, 2, "Bob"))
+    assert shown.heights() == [2, 1, 2]
+    shown.send(user(2, 3, "Cy"))
+    assert [row[1:] for row in shown.rows().rows()] == [(2, "Bob", None), (3, "Cy", None)]
+    assert shown.heights() == [2, 0, 2]
+    assert [events[-1].delta.removes.to_list() for events in shown.events.values()] == [["0:0"], ["0:0"], ["l:0:0"]]
+    shown.send(account(1, 1, 60))
+    assert sorted(shown.rows().get_column("name")) == ["Ann", "Cy"]  # with all its rows
+    assert shown.heights() == [2, 2, 2]
+
+
+def test_a_swap_to_a_join_that_is_too_large_shows_no_more_than_its_bound() -> None:
+    shown = Shown(replace(SCHEMA, max_rows=9))
+    shown.show(JoinType.LEFT)
+    for key in range(4):
+        shown.send(*(user(2 * key + n, key, f"{key}") for n in (0, 1)))
+        shown.send(*(account(2 * key + n, key, key) for n in (0, 1)))
+    assert shown.heights() == [8, 8, 8]
+    shown.show(JoinType.INNER, generation=2)
+    assert shown.heights() == [4, 4, 8]
+    assert set(shown.rows().get_column("name")) == {"2", "3"}
+    [swap] = [event for event in shown.events[NAMES.joined] if event.generation == 2]
+    assert isinstance(swap, Swapped)
+    assert swap.rows.height == 8
+
+
+@pytest.mark.parametrize("join", JoinType)
+@given(data=st.data())
+@settings(deadline=None, max_examples=12)
+def test_bounded_tables_never_have_more_rows_and_show_every_key_that_is_left_whole(
+    join: JoinType, data: st.DataObject
+) -> None:
+    drawn, limits = data.draw(schemas()), st.integers(1, 8)
+    left, right = (replace(side, max_rows=data.draw(limits)) for side in (drawn.left, drawn.right))
+    schema = replace(drawn, left=left, right=right, max_rows=data.draw(limits))
+    most, match = (left.max_rows, right.max_rows, schema.max_rows), data.draw(st.sampled_from(Match))
+    messages, first = data.draw(histories(schema)), data.draw(st.integers(0, 12))
+    shown = Shown(schema)
+    for number, message in enumerate(messages):
+        if number == first:
+            shown.show(join, match)
+        shown.send(message)
+        held = shown.store.all().get_column("k").to_list()
+        assert number < first or len(held) == 1 or all(map(int.__le__, shown.heights(), most))
+        assert held[-1] == message.row[schema.key]
+        remembered = [message for message in messages[: number + 1] if message.row[schema.key] in held]
+        expected = oracle_of(schema).tables(remembered, join, match)
+        for name, side in ((NAMES.left, "left"), (NAMES.right, "right"), (NAMES.joined, "joined")):
+            assert number < first or Counter(shown.rows(name).drop(ROW).rows()) == expected[side]
 
 
 @pytest.mark.parametrize("join", JoinType)

@@ -53,12 +53,13 @@ class ChangelogReader:
 
     def watch(self, watcher: Watcher, first: Callable[[pl.DataFrame], None]) -> None:
         with self._lock:
-            first(self._store.all())
+            first(self._store.bind(watcher.bound))
             self._watcher = watcher
 
     def unwatch(self) -> None:
         with self._lock:
             self._watcher = None
+            self._store.unbind()
 
     def wait_until(self, ends: Offsets, cancelled: Callable[[], bool]) -> bool:
         """Wait until the changelog has been read up to `ends`; False if cancelled or stopped before."""

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from turnout.changelog.bounds import Bound
 from turnout.changelog.store import Change
 from turnout.config import PublicNames
 from turnout.schema import JoinSchema, JoinType, Match
 from turnout.tables.delta import Delta
 from turnout.tables.registry import Registry
+from turnout.views.counting import joined_rows
 from turnout.views.expand import MATCH, ROW, expand
 
 
@@ -23,6 +25,12 @@ class View:
     join: JoinType
     match: Match
     generation: int
+
+    @property
+    def bound(self) -> Bound:
+        """Of the joined table."""
+        rows = joined_rows(self.join, self.match)
+        return Bound(self.names.joined, self.schema.max_rows, "join.max_rows", lambda size: rows(size[0], size[2]))
 
     def show(self, records: pl.DataFrame) -> None:
         """Take over the public tables with the rows of these records."""
