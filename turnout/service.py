@@ -3,8 +3,6 @@
 import logging
 import threading
 import time
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,10 +16,12 @@ from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
-from turnout.orchestrator.parts import Status
+from turnout.orchestrator.parts import CONTROL, Status, Trouble
 from turnout.orchestrator.states import State
-from turnout.pipeline.builder import PipelineBuilder, RunningPipeline
+from turnout.pipeline.builder import PipelineBuilder
+from turnout.pipeline.running import RunningPipeline
 from turnout.pipeline.session import start_session
+from turnout.pipeline.spark_host import SparkHost
 from turnout.schema import Topics
 from turnout.tables.public import PublicTables, control_fields
 
@@ -43,7 +43,7 @@ class Service:
         self._broker = bus
         self._own_broker = False
         self._started = time.monotonic()
-        self._spark: Future[SparkSession] = Future()
+        self._spark = SparkHost(self._start_session)
         self._orchestrator: Orchestrator | None = None
         self._listener: ControlListener | None = None
         self._data: Cluster | None = None
@@ -67,16 +67,13 @@ class Service:
     def stop(self) -> None:
         """End everything; the next start resumes from here. Also while it is still starting."""
         self._stopping.set()
-        with suppress(InvalidStateError):  # it runs, or has failed
-            self._spark.set_exception(TurnoutError("Turnout is stopping"))
         if self._starter.is_alive():
             self._starter.join()
         if self._listener is not None:
             self._listener.stop()
         if self._orchestrator is not None:
             self._orchestrator.stop()
-        if self._spark.done() and self._spark.exception() is None:
-            self._spark.result().stop()
+        self._spark.stop()
         if self._broker is not None and self._own_broker:
             self._broker.stop()
         logging.getLogger("turnout").removeHandler(self.tables.log_handler)
@@ -114,7 +111,7 @@ class Service:
 
     def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int | None:
         assert self._data is not None
-        seen, starts = pipeline.changelog.seen(), pipeline.manifest.starts[topic]
+        seen, starts = pipeline.changelog.progress.seen(), pipeline.manifest.starts[topic]
         try:
             ends = self._data.end_offsets(topic)
         except KafkaError:
@@ -125,7 +122,7 @@ class Service:
     def _start_parts(self) -> None:
         try:
             jars = java_parts(log.info)
-            threading.Thread(target=self._start_spark, args=(jars.spark,), name="start spark", daemon=True).start()
+            threading.Thread(target=self._warm_up, name="start spark", daemon=True).start()
             self._data = Cluster(self.config.kafka)
             self._publisher = self._data.publisher()
             bus = (
@@ -150,25 +147,19 @@ class Service:
             self._broker.start()
         return self._broker.bootstrap
 
-    def _start_spark(self, jars: tuple[Path, ...]) -> None:
-        spark, began = self.config.spark, time.monotonic()
-        log.info("Starting Spark")
+    def _start_session(self) -> SparkSession:
+        spark = self.config.spark
+        return start_session(spark.master, spark.conf, java_parts(log.info).spark, self.config.state_dir / "spark.log")
+
+    def _warm_up(self) -> None:
+        """Spark takes longest to start, so it begins at once. What does not work the first time never will."""
         try:
-            session = start_session(spark.master, spark.conf, jars, self.config.state_dir / "spark.log")
-        except Exception as cause:  # noqa: BLE001 - whatever it is, whoever waits for Spark has to know
-            error = TurnoutError(f"Spark does not start: {cause}")
+            self._spark.session()
+        except TurnoutError as error:
             self._fail(error)
-            with suppress(InvalidStateError):
-                self._spark.set_exception(error)
-            return
-        log.info("Spark started in %.1f s", time.monotonic() - began)
-        try:
-            self._spark.set_result(session)
-        except InvalidStateError:  # stopped meanwhile
-            session.stop()
 
     def _start_control(self, data: Cluster, bus: Cluster) -> None:
-        builder = PipelineBuilder(self.config, self._spark, data, bus, self.tables.rejected)
+        builder = PipelineBuilder(self.config, self._spark.session, data, bus, self.tables.rejected)
         orchestrator = self._orchestrator = Orchestrator(
             self._default,
             control_fields(self.config),
@@ -180,6 +171,10 @@ class Service:
         )
         orchestrator.start()
         self._listener = ControlListener(
-            data, self.config.control.topic, lambda messages: orchestrator.post(History(messages)), orchestrator.post
+            data,
+            self.config.control.topic,
+            lambda messages: orchestrator.post(History(messages)),
+            orchestrator.post,
+            lambda trouble: orchestrator.post(Trouble(CONTROL, trouble)),
         )
         self._listener.start()

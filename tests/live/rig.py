@@ -5,7 +5,6 @@ import queue
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import Future
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +17,8 @@ from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.parts import BuildEvent, CatchingUp, Failed, Ready
-from turnout.pipeline.builder import PipelineBuilder, RunningPipeline
+from turnout.pipeline.builder import PipelineBuilder
+from turnout.pipeline.running import RunningPipeline
 from turnout.schema import JoinType, Topics
 from turnout.tables.public import PublicTables
 
@@ -63,9 +63,7 @@ class Rig:
         self.topics = Topics(tables[join.left].topic, tables[join.right].topic)
         self.cluster.create_topics([self.topics.left, self.topics.right], partitions)
         self.tables = PublicTables(self.config)
-        session: Future[SparkSession] = Future()
-        session.set_result(spark)
-        self.builder = PipelineBuilder(self.config, session, self.cluster, self.cluster, self.tables.rejected)
+        self.builder = PipelineBuilder(self.config, lambda: spark, self.cluster, self.cluster, self.tables.rejected)
         self.sender = Sender(broker.bootstrap)
         self._generation = 0
 

@@ -71,7 +71,7 @@ def test_topics_that_are_not_there_are_found_missing(cluster: Cluster, topic: st
 
 def test_all_topics_are_listed_with_their_partitions(cluster: Cluster, topic: str) -> None:
     assert cluster.topics()[topic] == 3
-    assert cluster.partitions(topic) == [0, 1, 2]
+    assert cluster.partitions(topic) == (0, 1, 2)
 
 
 def test_a_missing_topic_is_an_error_that_names_it_and_the_address(cluster: Cluster) -> None:
@@ -253,5 +253,5 @@ def test_a_broker_that_does_not_answer_is_an_error_that_names_it_soon(
 
 def test_a_broker_that_does_not_answer_comes_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turnout.kafka.client.REQUEST_SECONDS", 0.5)
-    with pytest.raises(KafkaError, match=r"check that it runs and that `bootstrap.servers` names it"):
+    with pytest.raises(KafkaError, match=r"check that it runs, that `bootstrap.servers` names it, and the login"):
         Cluster({"bootstrap.servers": NOBODY}).missing(["a"])

@@ -16,7 +16,7 @@ from tests.live.rig import ORDERS_PAYMENTS, USERS_ACCOUNTS, Rig
 from tests.oracle import Message, Oracle, Row, Table, Value
 from tests.waiting import until
 from turnout.kafka.embedded import EmbeddedBroker
-from turnout.pipeline.builder import RunningPipeline
+from turnout.pipeline.running import RunningPipeline
 from turnout.schema import JoinType, Match
 from turnout.views.view import View
 
@@ -216,7 +216,7 @@ def test_a_retired_pipeline_leaves_nothing_behind(broker: EmbeddedBroker, spark:
     assert made <= set(rig.cluster.topics())
     pipeline.retire()
     until(lambda: not made & set(rig.cluster.topics()), "its topics are gone")
-    assert not list((rig.config.state_dir / "pipelines").iterdir())
+    until(lambda: not list((rig.config.state_dir / "pipelines").iterdir()), "its files are gone")
     assert not [query.name for query in spark.streams.active if query.name.startswith(pipeline.id)]
 
 
@@ -224,7 +224,7 @@ def test_a_stopped_pipeline_goes_on_where_it_was(broker: EmbeddedBroker, spark: 
     rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS)
     first = rig.build()
     rig.show(first, JoinType.LEFT)
-    first.promote()
+    first.promote(1, JoinType.LEFT)
     history = [send(rig, "left", {"userId": "u1", "name": "before"}, 0, 2)]
     until(lambda: rig.table("users_ui").total() == 1, "the first row")
     first.stop()

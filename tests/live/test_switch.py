@@ -18,6 +18,7 @@ from turnout.control.message import compose
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
+from turnout.orchestrator.parts import CONTROL, Trouble
 from turnout.tables.delta import apply
 from turnout.tables.public import control_fields
 from turnout.tables.registry import Changed, Event
@@ -53,6 +54,7 @@ class Running:
             config.control.topic,
             lambda messages: self._orchestrator.post(History(messages)),
             self._orchestrator.post,
+            lambda trouble: self._orchestrator.post(Trouble(CONTROL, trouble)),
         )
         self._listener.start()
 

@@ -1,14 +1,15 @@
 """Parts for the orchestrator that do as they are told, and a clock that stands still until it is moved."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from turnout.changelog.store import Changelog
 from turnout.config import SwitchConfig
 from turnout.control.message import ControlFields, ControlMessage
+from turnout.errors import TurnoutError
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import Event, History, Orchestrator
-from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Pipeline, Ready, Status
+from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Pipeline, Ready, Remembered, Status
 from turnout.schema import JoinType, Topics
 
 DEFAULT = Desired(Topics("left", "right"), JoinType.LEFT)
@@ -19,16 +20,23 @@ FIELDS = ControlFields("leftTopic", "rightTopic")
 class FakePipeline:
     id: str
     topics: Topics
-    promoted: bool = False
+    resumed: bool = False
+    promoted: tuple[int, JoinType] | None = None
     stopped: bool = False
     retired: bool = False
+    failure: str | None = None
+    """What keeps it from being promoted."""
 
     @property
     def changelog(self) -> Changelog:
         raise AssertionError("the orchestrator does not look into a changelog")
 
-    def promote(self) -> None:
-        self.promoted = True
+    def promote(self, generation: int, join: JoinType) -> None:
+        assert not self.stopped, "promoted when it was stopped"
+        assert not self.retired, "promoted when it was retired"
+        if self.failure is not None:
+            raise TurnoutError(self.failure)
+        self.promoted = (generation, join)
 
     def stop(self) -> None:
         self.stopped = True
@@ -37,24 +45,34 @@ class FakePipeline:
         assert not self.retired, "retired twice"
         self.retired = True
 
+    def abandon(self) -> None:
+        if self.resumed:
+            self.stop()
+        else:
+            self.retire()
+
 
 @dataclass
 class FakeBuild:
     number: int
     topics: Topics
     report: Callable[[BuildEvent], None]
+    resumed: bool = False
     cancelled: bool = False
     over: bool = False
+    trouble: str | None = None
+    pipeline: FakePipeline | None = None
 
     def cancel(self) -> None:
-        assert not self.over, "cancelled when it was over"
         self.cancelled = self.over = True
+        if self.pipeline is not None:
+            self.pipeline.abandon()
 
     def catch_up(self) -> None:
         self.report(CatchingUp(self.number))
 
     def succeed(self) -> FakePipeline:
-        pipeline = FakePipeline(f"pipeline-{self.number}", self.topics)
+        pipeline = self.pipeline = FakePipeline(f"pipeline-{self.number}", self.topics, self.resumed)
         self.over = True
         self.report(Ready(self.number, pipeline))
         return pipeline
@@ -68,15 +86,23 @@ class FakeBuild:
 class FakeBuilder:
     topics: set[str] = field(default_factory=lambda: {"left", "right", "left_b", "right_b"})
     builds: list[FakeBuild] = field(default_factory=list)
-    swept: list[Topics] = field(default_factory=list)
+    swept: list[Collection[Topics]] = field(default_factory=list)
+    shown_before: Remembered | None = None
+    closed: bool = False
     asked: list[str] = field(default_factory=list)
 
     def missing(self, topics: Sequence[str]) -> list[str]:
         self.asked += topics
         return [topic for topic in topics if topic not in self.topics]
 
-    def sweep(self, topics: Topics) -> None:
-        self.swept.append(topics)
+    def remembered(self) -> Remembered | None:
+        return self.shown_before
+
+    def sweep(self, keep: Collection[Topics]) -> None:
+        self.swept.append(keep)
+
+    def close(self, seconds: float) -> None:  # noqa: ARG002 - nothing here takes time
+        self.closed = True
 
     def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> FakeBuild:
         assert all(build.over for build in self.builds), "two builds at a time"

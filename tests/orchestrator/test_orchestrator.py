@@ -60,7 +60,7 @@ def test_a_folded_message_with_a_missing_topic_is_rejected_and_the_ones_before_i
 def test_what_an_earlier_run_left_is_swept_before_the_first_build() -> None:
     world = World()
     world.start(TO_B)
-    assert world.builder.swept == [B]
+    assert world.builder.swept == [{B}]
 
 
 def test_a_switch_builds_swaps_lingers_and_retires(live: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -79,7 +79,7 @@ def test_a_switch_builds_swaps_lingers_and_retires(live: World, caplog: pytest.L
     live.pass_time(0.2)
     assert old.retired
     said = " | ".join(record.getMessage() for record in caplog.records)
-    steps = ["Received", "Resolved", "Changed", "Building", "Ready", "Swapped", "Lingering", "Retired"]
+    steps = ["Received", "Resolved", "Changed", "live → building", "Ready", "Swapped", "Lingering"]
     assert [step for step in steps if step in said] == steps
     assert [said.index(step) for step in steps] == sorted(said.index(step) for step in steps)
 

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from turnout.errors import TurnoutError
-from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
-from turnout.schema import ColumnType, JoinSchema, TableSchema, Topics
+from turnout.pipeline.manifest import Manifest, Manifests, Shown, fingerprint
+from turnout.schema import ColumnType, JoinSchema, JoinType, TableSchema, Topics
 
 TOPICS = Topics("users", "accounts")
+IDS = {"users": "a", "accounts": "b"}
+SHOWN = Shown(7, JoinType.ANTI)
 STARTS = {"users": {0: 5, 1: 2**53 + 1}, "accounts": {0: 0}}
 LEFT = TableSchema("users", {"id": ColumnType.LONG, "name": ColumnType.STRING}, keep=100)
 RIGHT = TableSchema("accounts", {"id": ColumnType.LONG, "balance": ColumnType.DOUBLE}, keep=100)
@@ -29,17 +31,18 @@ def test_before_the_first_pipeline_there_is_none(manifests: Manifests) -> None:
 
 
 def test_a_manifest_is_found_again_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     (found,) = Manifests(tmp_path).all()
     assert found == manifest
     assert found.topics == TOPICS
     assert found.starts == {"users": {"0": 5, "1": 2**53 + 1}, "accounts": {"0": 0}}
     assert found.fingerprint == fingerprint(SCHEMA)
-    assert not found.live
+    assert found.topic_ids == IDS
+    assert found.shown is None
 
 
 def test_two_pipelines_on_the_same_topics_share_nothing(manifests: Manifests) -> None:
-    first, second = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    first, second = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     for own in ("id", "changelog_topic", "rejected_topic"):
         assert getattr(first, own) != getattr(second, own)
     assert manifests.checkpoint(first) != manifests.checkpoint(second)
@@ -47,15 +50,15 @@ def test_two_pipelines_on_the_same_topics_share_nothing(manifests: Manifests) ->
 
 
 def test_the_topics_of_a_pipeline_are_named_after_it(manifests: Manifests) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     assert manifest.changelog_topic == f"turnout-{manifest.id}-changelog"
     assert manifest.rejected_topic == f"turnout-{manifest.id}-rejected"
 
 
-def test_a_pipeline_that_was_live_is_known_as_such_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
-    manifest, other = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
-    manifests.mark_live(manifest)
-    assert {found.id: found.live for found in Manifests(tmp_path).all()} == {manifest.id: True, other.id: False}
+def test_a_pipeline_that_was_shown_is_known_as_such_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
+    manifest, other = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
+    manifests.mark_shown(manifest, SHOWN)
+    assert {found.id: found.shown for found in Manifests(tmp_path).all()} == {manifest.id: SHOWN, other.id: None}
     assert not file(tmp_path, manifest).with_suffix(".json.part").exists()
 
 
@@ -64,38 +67,18 @@ def test_a_checkpoint_has_an_absolute_path_because_spark_has_its_own_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     manifests = Manifests(Path("state"))
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     assert manifests.checkpoint(manifest) == tmp_path / "state" / "pipelines" / manifest.id / "checkpoint"
 
 
 def test_what_is_deleted_is_gone_and_may_be_deleted_again(manifests: Manifests, tmp_path: Path) -> None:
-    gone, stays = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
+    gone, stays = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     manifests.checkpoint(gone).mkdir()
     (manifests.checkpoint(gone) / "offsets").write_text("x")
     manifests.delete(gone)
     manifests.delete(gone)
     assert not file(tmp_path, gone).parent.exists()
     assert list(manifests.all()) == [stays]
-
-
-def test_a_checkpoint_that_was_never_committed_to_is_cleared(manifests: Manifests) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
-    manifests.clear_uncommitted(manifest)  # there is none at all
-    commits = manifests.checkpoint(manifest) / "commits"
-    commits.mkdir(parents=True)
-    (commits / ".0.crc").write_text("x")
-    manifests.clear_uncommitted(manifest)
-    assert not manifests.checkpoint(manifest).exists()
-    assert list(manifests.all()) == [manifest]
-
-
-def test_a_checkpoint_with_a_commit_stays(manifests: Manifests) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
-    commit = manifests.checkpoint(manifest) / "commits" / "0"
-    commit.parent.mkdir(parents=True)
-    commit.write_text("v1")
-    manifests.clear_uncommitted(manifest)
-    assert commit.read_text() == "v1"
 
 
 @pytest.mark.parametrize(
@@ -107,11 +90,11 @@ def test_a_checkpoint_with_a_commit_stays(manifests: Manifests) -> None:
         b"null",
         b"[]",
         b"{}",
-        b'{"id": "000000000000", "topics": {"left": "a", "right": "b"}, "starts": {}, "fingerprint": "x"}',
-        b'{"id": ID, "topics": {"left": "a"}, "starts": {}, "fingerprint": "x"}',
-        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": {"a": {"0": "x"}}, "fingerprint": "x"}',
-        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": [], "fingerprint": "x", "live": true}',
-        b'{"id": ID, "topics": {"left": "a", "right": "b"}, "starts": {}, "fingerprint": "x", "live": "yes"}',
+        b'{"id": "000000000000", TOPICS, "starts": {}, "topic_ids": {}, "fingerprint": ""}',
+        b'{"id": ID, "topics": {"left": "a"}, "starts": {}, "topic_ids": {}, "fingerprint": ""}',
+        b'{"id": ID, TOPICS, "starts": {"a": {"0": "x"}}, "topic_ids": {}, "fingerprint": ""}',
+        b'{"id": ID, TOPICS, "starts": [], "topic_ids": {}, "fingerprint": ""}',
+        b'{"id": ID, TOPICS, "starts": {}, "topic_ids": {}, "fingerprint": "", "shown": "yes"}',
         None,
     ],
     ids=str,
@@ -119,20 +102,21 @@ def test_a_checkpoint_with_a_commit_stays(manifests: Manifests) -> None:
 def test_a_manifest_that_cannot_be_read_is_told_of_once_and_left_to_be_swept(
     manifests: Manifests, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
 ) -> None:
-    broken, whole = manifests.new(TOPICS, STARTS, SCHEMA), manifests.new(TOPICS, STARTS, SCHEMA)
-    manifests.mark_live(broken)
+    broken, whole = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
+    manifests.mark_shown(broken, SHOWN)
     path = file(tmp_path, broken)
     if content is None:
         path.unlink()
     else:
-        path.write_bytes(content.replace(b"ID", json.dumps(broken.id).encode()))
+        topics = b'"topics": {"left": "a", "right": "b"}'
+        path.write_bytes(content.replace(b"ID", json.dumps(broken.id).encode()).replace(b"TOPICS", topics))
     with caplog.at_level(logging.WARNING):
         found = {manifest.id: manifest for manifest in manifests.all()}
         assert {manifest.id for manifest in manifests.all()} == found.keys() == {broken.id, whole.id}
     (warning,) = caplog.messages
     assert warning.startswith(f"A pipeline cannot be resumed, because of its manifest {path}: ")
     assert "\n" not in warning
-    assert not found[broken.id].live
+    assert found[broken.id].shown is None
     assert found[broken.id].changelog_topic == broken.changelog_topic
     assert found[whole.id] == whole
     manifests.delete(found[broken.id])
@@ -140,7 +124,7 @@ def test_a_manifest_that_cannot_be_read_is_told_of_once_and_left_to_be_swept(
 
 
 def test_what_is_not_a_pipelines_directory_is_left_alone(manifests: Manifests, tmp_path: Path) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     pipelines = tmp_path / "pipelines"
     (pipelines / "notes").mkdir()
     (pipelines / "notes" / "manifest.json").write_text("{}")
@@ -149,11 +133,17 @@ def test_what_is_not_a_pipelines_directory_is_left_alone(manifests: Manifests, t
 
 
 def test_a_manifest_that_may_not_be_read_is_an_error_and_not_lost(manifests: Manifests, tmp_path: Path) -> None:
-    manifest = manifests.new(TOPICS, STARTS, SCHEMA)
+    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     file(tmp_path, manifest).unlink()
     file(tmp_path, manifest).mkdir()  # as good as one that may not be read, for root too
     with pytest.raises(TurnoutError, match=r"manifest\.json cannot be read: .*\. Make it readable, or remove it"):
         list(manifests.all())
+
+
+def test_a_state_directory_that_cannot_be_written_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pipelines").write_text("a file where a directory should be")
+    with pytest.raises(TurnoutError, match=r"the state directory cannot be written: .*manifest\.json: Not a directory"):
+        Manifests(tmp_path).new(TOPICS, STARTS, IDS, SCHEMA)
 
 
 def other(table: TableSchema, **fields: object) -> TableSchema:
@@ -180,7 +170,7 @@ def test_a_fingerprint_is_another_where_a_checkpoint_could_not_be_read(schema: J
 
 def test_a_fingerprint_stays_the_same_from_run_to_run() -> None:
     same = JoinSchema(other(LEFT, columns=dict(LEFT.columns)), other(RIGHT), "id")
-    assert fingerprint(same) == fingerprint(SCHEMA) == "5cf6b9df4e51bb03"
+    assert fingerprint(same) == fingerprint(SCHEMA) == "6276cb5fc8567326"
 
 
 def test_a_fingerprint_does_not_depend_on_how_many_rows_a_table_may_have() -> None:

@@ -1,14 +1,15 @@
 """Follows a pipeline's changelog and tells whoever watches it what changed."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 
 import orjson
 import polars as pl
 
+from turnout.changelog.progress import Progress
+from turnout.changelog.record import origin
 from turnout.changelog.store import Store, Watcher
-from turnout.kafka.client import Cluster, Offsets, Record
+from turnout.kafka.client import Cluster, Record
 from turnout.schema import JoinSchema
 
 POLL_SECONDS = 0.1  # how long stopping may take; a record that comes is read at once
@@ -35,9 +36,7 @@ class ChangelogReader:
         self._store = Store(schema)
         self._lock = threading.Lock()
         self._watcher: Watcher | None = None
-        self._read_until: dict[int, int] = {}
-        self._progress = threading.Condition()
-        self._seen: dict[tuple[str, int], int] = {}
+        self.progress = Progress()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"changelog {changelog_topic}", daemon=True)
 
@@ -46,8 +45,7 @@ class ChangelogReader:
 
     def stop(self) -> None:
         self._stopping.set()
-        with self._progress:
-            self._progress.notify_all()
+        self.progress.end()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -60,30 +58,6 @@ class ChangelogReader:
         with self._lock:
             self._watcher = None
             self._store.unbind()
-
-    def wait_until(self, ends: Offsets, cancelled: Callable[[], bool]) -> bool:
-        """Wait until the changelog has been read up to `ends`; False if cancelled or stopped before."""
-        with self._progress:
-            while not all(self._read_until.get(partition, 0) >= end for partition, end in ends.items()):
-                if cancelled() or self._stopping.is_set():
-                    return False
-                self._progress.wait(POLL_SECONDS)
-        return True
-
-    def wait_until_seen(self, positions: Mapping[tuple[str, int], int], seconds: float) -> None:
-        """Wait until the effect of these offsets of the data topics has been read, `seconds` at most: an offset that
-        holds no message, or one that is not among its key's newest, is never seen."""
-        deadline = time.monotonic() + seconds
-        with self._progress:
-            while any(self._seen.get(at, -1) < offset for at, offset in positions.items()):
-                left = deadline - time.monotonic()
-                if left <= 0 or self._stopping.is_set():
-                    return
-                self._progress.wait(min(left, POLL_SECONDS))
-
-    def seen(self) -> Mapping[tuple[str, int], int]:
-        """Data topic and partition -> highest offset whose effect has been read here."""
-        return dict(self._seen)
 
     def _run(self) -> None:
         try:
@@ -105,32 +79,24 @@ class ChangelogReader:
         if changes:
             self._take_changes(changes)
         if rejected:
-            self._take_rejected([orjson.loads(record.value or b"{}") for record in rejected])
+            self._take_rejected(rejected)
 
     def _take_changes(self, records: list[Record]) -> None:
         with self._lock:
             change = self._store.take((record.key or b"", record.value or b"") for record in records)
-            if change is not None:
-                self._note_positions(change.new)
-                if self._watcher is not None:
-                    self._watcher.changed(change)
-        with self._progress:
-            for record in records:
-                self._read_until[record.partition] = record.offset + 1
-            self._progress.notify_all()
+            if change is not None and self._watcher is not None:
+                self._watcher.changed(change)
+        for record in records:
+            side, partition, offset = origin(record.value or b"")
+            self._note(record, self._data_topics[side], partition, offset)
+        self.progress.tell()
 
-    def _take_rejected(self, rejected: list[Rejected]) -> None:
-        for record in rejected:
-            self._note_position(str(record["topic"]), int(str(record["partition"])), int(str(record["offset"])))
+    def _take_rejected(self, records: list[Record]) -> None:
+        rejected: list[Rejected] = [orjson.loads(record.value or b"") for record in records]
         self._on_rejected(rejected)
+        for record, content in zip(records, rejected, strict=True):
+            self._note(record, str(content["topic"]), int(str(content["partition"])), int(str(content["offset"])))
+        self.progress.tell()
 
-    def _note_positions(self, records: pl.DataFrame) -> None:
-        for side, topic in self._data_topics.items():
-            newest = records[side].list.first().struct
-            for partition, offset in zip(newest.field("p").to_list(), newest.field("o").to_list(), strict=True):
-                if partition is not None:
-                    self._note_position(topic, partition, offset)
-
-    def _note_position(self, topic: str, partition: int, offset: int) -> None:
-        if offset > self._seen.get((topic, partition), -1):
-            self._seen[topic, partition] = offset
+    def _note(self, record: Record, topic: str, partition: int, offset: int) -> None:
+        self.progress.note((record.topic, record.partition), record.offset, (topic, partition), offset)

@@ -1,9 +1,9 @@
 """A changelog record: all that is known about one key, as the pipeline writes it.
 
-`{"k": key, "l": [row…], "r": [row…], "ln": count, "rn": count}`, a row being
+`{"k": key, "l": [row…], "r": [row…], "ln": count, "rn": count, "at": "side/partition/offset"}`, a row being
 `{"v": {column: value…}, "t": Kafka timestamp in ms, "o": offset, "p": partition}`. Rows are newest first. Null fields
 are left out, so a record without `k` is the one of the null key. `ln` and `rn` count the rows ever seen of a side:
-they only grow, which makes them the version of the record.
+they only grow, which makes them the version of the record. `at` is the message that it was written for.
 """
 
 from collections.abc import Sequence
@@ -52,6 +52,13 @@ def decode(values: Sequence[bytes], schema: JoinSchema) -> pl.DataFrame:
     if records.len() != len(values):  # an empty text parses as no record at all, and would shift those after it
         raise _foreign(len(values))
     return pl.DataFrame([_without_nulls(column) for column in records.struct.unnest().get_columns()])
+
+
+def origin(value: bytes) -> tuple[str, int, int]:
+    """The message that a record was written for: side, partition, offset. It stands at the end, so that it is found
+    without parsing the rest."""
+    side, partition, offset = value[value.rfind(b'"', 0, -2) + 1 : -2].split(b"/")
+    return side.decode(), int(partition), int(offset)
 
 
 def _row_dtype(columns: Columns) -> pl.Struct:

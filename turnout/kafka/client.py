@@ -6,8 +6,9 @@ Readers are assigned, never subscribed: no consumer group is needed, and none th
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
@@ -19,6 +20,8 @@ RETRY_SECONDS = 0.02
 # How long the publisher believes that a topic may have been created a moment ago, and not be known everywhere yet.
 NEW_TOPIC_SECONDS = 2.0
 _UNREACHABLE = (BrokerError._TIMED_OUT, BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN)
+# What the client says over and over while no broker answers; the reason is in what it says besides.
+_NO_REASON = (BrokerError._ALL_BROKERS_DOWN, BrokerError._TIMED_OUT)
 
 ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
@@ -37,13 +40,25 @@ class Record:
     value: bytes | None
 
 
+@dataclass(frozen=True)
+class TopicState:
+    """A topic as it is now. Its id tells it from one of the same name that was deleted."""
+
+    id: str
+    partitions: tuple[int, ...]
+
+
 class Cluster:
     """A cluster and the login to it."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self.properties = dict(properties)
-        self._client: ClientConfig = {**for_librdkafka(properties), "log_level": "2"}
-        self._admin = AdminClient(self._client)
+        # As Spark's connector has it, unless the configuration says otherwise to both.
+        isolation = {"isolation.level": "read_uncommitted"}
+        self._client: ClientConfig = {**isolation, **for_librdkafka(properties), "log_level": "2"}
+        self._reason: str | None = None  # why no broker answers, as far as the client has said
+        heard: dict[str, Any] = {"error_cb": self._note_error}
+        self._admin = AdminClient(heard | self._client)
 
     @property
     def bootstrap(self) -> str:
@@ -59,22 +74,23 @@ class Cluster:
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Those of `names` that are not there."""
-        return [name for name, partitions in self._partitions(names).items() if partitions is None]
+        return [name for name, state in self.describe(names).items() if state is None]
 
-    def partitions(self, topic: str) -> list[int]:
-        partitions = self._partitions([topic])[topic]
-        if partitions is None:
+    def partitions(self, topic: str) -> tuple[int, ...]:
+        state = self.describe([topic])[topic]
+        if state is None:
             raise _missing(topic, self.bootstrap)
-        return partitions
+        return state.partitions
 
-    def _partitions(self, topics: Sequence[str]) -> dict[str, list[int] | None]:
-        """Topic -> its partitions, None if it is not there."""
+    def describe(self, topics: Sequence[str]) -> dict[str, TopicState | None]:
+        """Topic -> what it is now, None if it is not there."""
         # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
         answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=REQUEST_SECONDS)
-        found: dict[str, list[int] | None] = {}
+        found: dict[str, TopicState | None] = {}
         for topic, answer in answers.items():
             try:
-                found[topic] = sorted(partition.id for partition in answer.result().partitions)
+                state = answer.result()
+                found[topic] = TopicState(str(state.topic_id), tuple(sorted(part.id for part in state.partitions)))
             except KafkaException as error:
                 match error.args[0].code():
                     case BrokerError.UNKNOWN_TOPIC_OR_PART:
@@ -83,13 +99,18 @@ class Cluster:
                         raise self._silent(error) from None
                     case _:
                         raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
+        self._reason = None
         return found
 
     def _silent(self, error: KafkaException) -> KafkaError:
         return KafkaError(
-            f"Kafka at {self.bootstrap} does not answer ({_text(error)}): "
-            "check that it runs and that `bootstrap.servers` names it"
+            f"Kafka at {self.bootstrap} does not answer ({self._reason or _text(error)}): "
+            "check that it runs, that `bootstrap.servers` names it, and the login"
         )
+
+    def _note_error(self, error: BrokerError) -> None:
+        if error.code() not in _NO_REASON:
+            self._reason = error.str()
 
     def end_offsets(self, topic: str) -> Offsets:
         return self._offsets(topic, OffsetSpec.latest())
@@ -102,13 +123,33 @@ class Cluster:
         deadline = time.monotonic() + REQUEST_SECONDS
         while True:
             try:
-                answers = self._admin.list_offsets(asked, request_timeout=REQUEST_SECONDS)
+                answers = self._admin.list_offsets(
+                    asked, isolation_level=self._isolation, request_timeout=REQUEST_SECONDS
+                )
                 return {at.partition: answer.result().offset for at, answer in answers.items()}
             except KafkaException as error:
                 # A topic that was created a moment ago has no leader yet, as far as the client knows.
                 if not _passing(error) or time.monotonic() > deadline:
                     raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
                 time.sleep(RETRY_SECONDS)
+
+    @property
+    def _isolation(self) -> IsolationLevel:
+        committed = self._client["isolation.level"] == "read_committed"
+        return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+
+    def last_messages(self, topic: str, starts: Offsets, ends: Offsets) -> Offsets:
+        """The offset of each partition's last message from its start on and before its end; none where there is none.
+
+        It need not be the one before the end: compaction and transactions leave offsets without a message."""
+        spans = {part: (starts.get(part, 0), end) for part, end in ends.items() if end > starts.get(part, 0)}
+        if not spans:
+            return {}
+        reader = Reader(self._client, [TopicPartition(topic, part, end - 1) for part, (_, end) in spans.items()])
+        try:
+            return reader.last_before(topic, spans)
+        finally:
+            reader.close()
 
     def create_topics(self, names: Sequence[str], partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Create topics, and wait until they can be used; one that is there already is left as it is."""
@@ -192,6 +233,29 @@ class Reader:
     def reached(self, topic: str, ends: Offsets) -> bool:
         """Has everything before `ends` been read?"""
         return all(self._positions.get((topic, partition), 0) >= end for partition, end in ends.items())
+
+    def last_before(self, topic: str, spans: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+        """Partition -> its last offset that holds a message, within a span. It must be assigned at the spans' ends."""
+        found: dict[int, int] = {}
+        looking = dict.fromkeys(spans, 1)  # how far before the end
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while looking:
+            for record in self.poll(RETRY_SECONDS):
+                if record.offset < spans[record.partition][1]:
+                    found[record.partition] = record.offset
+            for part in [part for part in looking if self._positions[topic, part] >= spans[part][1]]:
+                start, end = spans[part]
+                back = looking.pop(part)
+                if part not in found and end - back > start:  # nothing there: look twice as far back
+                    looking[part] = 2 * back
+                    self._seek(topic, part, max(start, end - 2 * back))
+            if time.monotonic() > deadline:
+                raise KafkaError(f"the last messages of topic {topic!r} could not be read in {REQUEST_SECONDS:g} s")
+        return found
+
+    def _seek(self, topic: str, partition: int, offset: int) -> None:
+        self._positions[topic, partition] = 0
+        self._consumer.seek(TopicPartition(topic, partition, offset))
 
     def close(self) -> None:
         self._consumer.close()

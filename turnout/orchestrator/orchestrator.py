@@ -1,21 +1,25 @@
 """The desired-state loop: control messages in, one complete generation under the public names out.
 
-Everything here happens on one thread, the only writer of the lifecycle. Parts that take their time (a build) report
-back through the inbox.
+Everything here happens on one thread, the only writer of the lifecycle. Parts that take their time (a build, the end
+of a pipeline) do it elsewhere and report back through the inbox.
 """
 
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from turnout.config import SwitchConfig
-from turnout.control.message import ControlFields, ControlMessage, Request, parse, resolve
-from turnout.errors import ControlRejected, KafkaError, TurnoutError
+from turnout.control.message import ControlFields, ControlMessage
+from turnout.crash_points import CrashPoint, crash_point
+from turnout.errors import ControlRejected, TurnoutError
+from turnout.orchestrator.clerk import Clerk
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.generation import Generation, Lingering
 from turnout.orchestrator.parts import (
+    CONTROL,
     Build,
     Builder,
     BuildEvent,
@@ -25,14 +29,17 @@ from turnout.orchestrator.parts import (
     Pipeline,
     Public,
     Ready,
+    Remembered,
     Status,
+    Trouble,
 )
-from turnout.orchestrator.past import Past, folded
+from turnout.orchestrator.past import Past
 from turnout.orchestrator.states import Lifecycle, State
 from turnout.schema import Topics
 
 FIRST_RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 30.0
+STOP_SECONDS = 1.5  # for pipelines to end; what takes longer is resumed or swept by the next start, as after a crash
 SHOWN_CHARS = 1024  # of a control message, in the log
 
 log = logging.getLogger(__name__)
@@ -74,15 +81,21 @@ class Orchestrator:
         clock: Callable[[], float],
         wall_clock_ms: Callable[[], int],
     ) -> None:
-        self._fields, self._settings = fields, settings
-        self._builder, self._public, self._clock, self._wall_clock_ms = builder, public, clock, wall_clock_ms
+        self._settings, self._builder, self._public = settings, builder, public
+        self._clock, self._wall_clock_ms = clock, wall_clock_ms
+        self._clerk = Clerk(fields, builder.missing)
         self._inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._lifecycle = Lifecycle()
         self._desired = default
         self._past = Past(default)
         self._pending: ControlMessage | None = None  # the message that the desired state comes from, until applied
+        self._folded = False  # is the control topic read?
+        self._remembered: Remembered | None = None  # what an earlier run showed, until something is shown
+        self._restore: Desired | None = None  # the same, while it is to be shown again first
         self._live: Generation | None = None
+        self._number = 0  # of the newest generation
         self._healthy = False  # does the live generation's pipeline run?
+        self._troubles: dict[str, str] = {}
         self._attempt: _Attempt | None = None
         self._attempts = 0
         self._lingering = Lingering(settings.linger_seconds, settings.max_linger_generations)
@@ -120,26 +133,32 @@ class Orchestrator:
 
     def run(self) -> None:
         while self._lifecycle.state is not State.STOPPED:
-            self.step(self._events())
+            try:
+                self.step(self._events())
+            except Exception:  # a defect; but whoever keeps the tables alive must not die of it
+                log.exception("The orchestrator failed in an unexpected way and goes on")
+                time.sleep(FIRST_RETRY_SECONDS)  # it may fail at once again
 
     def step(self, events: Sequence[Event]) -> None:
         """Take all that has come, then do what follows from it: a storm of messages leads to one build."""
-        checked: dict[str, bool] = {}
+        self._clerk.forget()
         for event in events:
             match event:
                 case History():
-                    self._on_history(event, checked)
+                    self._on_history(event)
                 case ControlMessage():
-                    self._on_message(event, checked)
+                    self._on_message(event)
                 case CatchingUp() | Ready() | Failed():
                     self._on_build(event)
                 case Died():
                     self._on_died(event)
+                case Trouble():
+                    self._on_trouble(event)
                 case Stop():
                     self._on_stop()
                     return
         self._on_time()
-        if self._lifecycle.state is not State.STARTING:
+        if self._folded:
             self._reconcile()
 
     def _events(self) -> list[Event]:
@@ -163,65 +182,47 @@ class Orchestrator:
 
     # -- control messages
 
-    def _on_history(self, history: History, checked: dict[str, bool]) -> None:
-        """Fold all messages into one desired state. One that names a missing topic is rejected as it would be live."""
-        requests: list[tuple[ControlMessage, Request]] = []
+    def _on_history(self, history: History) -> None:
         for message in history.messages:
             self._public.outcome(message, None)
-            try:
-                requests.append((message, parse(message.value, self._fields)))
-            except ControlRejected as rejected:
-                self._reject(message, str(rejected))
-        default, last = self._desired, None
-        while True:
-            desired, last, faulty = self._fold(default, requests, checked)
-            if faulty is None:
-                break
-            requests = [entry for entry in requests if entry[0] is not faulty]
-        for message, _ in requests:
-            if message is not last:
-                self._public.outcome(message, "superseded")
-        log.info("Folded %d control messages into %s", len(history.messages), desired)
-        self._past = folded(default, [request for _, request in requests])
-        self._desired, self._pending = desired, last
-        self._sweep(desired.topics)
-        self._begin()
+        folded = self._clerk.fold(self._desired, history.messages)
+        # Before any outcome is told: whoever hears of it may undo at once.
+        self._past, self._desired, self._pending = folded.past, folded.desired, folded.last
+        for message, reason in folded.rejected:
+            self._reject(message, reason)
+        for message in folded.superseded:
+            self._public.outcome(message, "superseded")
+        log.info("Folded %d control messages into %s", len(history.messages), self._desired)
+        self._recall()
+        self._folded = True
 
-    def _fold(
-        self, default: Desired, requests: Sequence[tuple[ControlMessage, Request]], checked: dict[str, bool]
-    ) -> tuple[Desired, ControlMessage | None, ControlMessage | None]:
-        """The desired state, the message it is due to, and a message to leave out and try again without."""
-        desired, last = default, None
-        for message, request in requests:
-            try:
-                desired, last = resolve(desired, request), message
-            except ControlRejected as rejected:
-                self._reject(message, str(rejected))
-                return default, None, message
+    def _recall(self) -> None:
+        """What an earlier run showed last is shown again first: the old generation is there until the new one is."""
         try:
-            missing = self._missing(desired.topics, checked)
-        except KafkaError as error:  # the build will meet it too, and is tried again
-            log.warning("Whether the topics exist is unknown: %s", error)
-            return desired, last, None
-        for message, request in reversed(requests):
-            if any(request.names(topic) for topic in missing):
-                self._reject(message, _absent(missing))
-                return default, None, message
-        return desired, last, None
+            self._remembered = self._builder.remembered()
+        except TurnoutError as error:
+            log.warning("What an earlier run showed is unknown: %s", error)
+        keep = {self._desired.topics}
+        if self._remembered is not None:
+            self._number = self._remembered.generation
+            keep.add(self._remembered.desired.topics)
+        self._restore = self._to_restore()
+        self._sweep(keep)
 
-    def _on_message(self, message: ControlMessage, checked: dict[str, bool]) -> None:
+    def _to_restore(self) -> Desired | None:
+        if self._remembered is None or self._remembered.desired.topics == self._desired.topics:
+            return None  # the desired state goes on from it anyway
+        return self._remembered.desired
+
+    def _on_message(self, message: ControlMessage) -> None:
         self._public.outcome(message, None)
         log.info("Received control message %s: %s", message.id, message.value[:SHOWN_CHARS].decode(errors="replace"))
+        crash_point(CrashPoint.RECEIVED)
         try:
-            request = parse(message.value, self._fields)
-            desired = resolve(self._desired, request)
-            if missing := self._missing(desired.topics, checked):
-                raise ControlRejected(_absent(missing))
-        except (ControlRejected, KafkaError) as rejected:
+            desired = self._clerk.resolve(message, self._desired)
+        except ControlRejected as rejected:
             self._reject(message, str(rejected))
             return
-        if request.ignored:
-            log.warning("Control message %s: unknown fields ignored: %s", message.id, ", ".join(request.ignored))
         log.info("Resolved control message %s to %s", message.id, desired)
         self._want(desired, message)
 
@@ -239,14 +240,8 @@ class Orchestrator:
         log.info("Changed: %s to %s", self._desired, desired)
         self._desired, self._pending = desired, message
         self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
-
-    def _missing(self, topics: Topics, checked: dict[str, bool]) -> list[str]:
-        """Topics that do not exist; each is asked for once, however many messages name it."""
-        unknown = [topic for topic in (topics.left, topics.right) if topic not in checked]
-        if unknown:
-            absent = self._builder.missing(unknown)
-            checked.update({topic: topic in absent for topic in unknown})
-        return [topic for topic in (topics.left, topics.right) if checked[topic]]
+        if self._restore is not None and self._restore.topics == desired.topics:
+            self._restore = None
 
     def _reject(self, message: ControlMessage, reason: str) -> None:
         self._public.outcome(message, f"rejected: {reason}")
@@ -263,9 +258,14 @@ class Orchestrator:
     def _shows(self, desired: Desired) -> bool:
         return self._live is not None and self._healthy and self._live.desired == desired
 
+    @property
+    def _target(self) -> Desired:
+        """What is to be shown next."""
+        return self._restore or self._desired
+
     def _reconcile(self) -> None:
         """Do the next thing that brings what is shown nearer to what is desired."""
-        topics = self._desired.topics
+        topics = self._target.topics
         if self._attempt is not None:
             if self._attempt.topics == topics and not self._shows(self._desired):
                 return
@@ -282,12 +282,10 @@ class Orchestrator:
 
     def _begin(self) -> None:
         self._attempts += 1
-        topics = self._desired.topics
-        log.info("Building generation on %s", topics)
-        self._say(State.BUILDING, f"building {self._desired}")
+        self._say(State.BUILDING, f"building {self._target}")
         deadline = self._clock() + self._settings.ready_timeout_seconds
-        build = self._builder.build(self._attempts, topics, self.post)
-        self._attempt = _Attempt(self._attempts, topics, deadline, build)
+        build = self._builder.build(self._attempts, self._target.topics, self.post)
+        self._attempt = _Attempt(self._attempts, self._target.topics, deadline, build)
 
     def _cancel(self, why: str) -> None:
         if self._attempt is not None:
@@ -297,10 +295,9 @@ class Orchestrator:
 
     def _on_build(self, event: CatchingUp | Ready | Failed) -> None:
         if self._attempt is None or event.build != self._attempt.number:
-            return  # of a build that was given up, and has cleaned up
+            return  # of a build that was given up, and cleans up
         match event:
             case CatchingUp():
-                log.info("Catching up with %s", self._attempt.topics)
                 self._say(State.CATCHING_UP, f"catching up with {self._attempt.topics}")
             case Ready():
                 self._attempt = None
@@ -311,53 +308,88 @@ class Orchestrator:
                 self._on_failed(event.reason)
 
     def _swap(self, pipeline: Pipeline) -> None:
-        old, number = self._live, self._live.number + 1 if self._live else 1
-        self._say(State.SWITCHING, f"switching to {self._desired}")
+        old, target, number = self._live, self._target, self._number + 1
+        self._say(State.SWITCHING, f"switching to {target}")
         try:
-            self._public.show(number, pipeline, self._desired)
-            pipeline.promote()
+            # First of all a restart has to know of it: what people have seen must not be forgotten.
+            pipeline.promote(number, target.join)
+            crash_point(CrashPoint.PROMOTED)
+            self._public.show(number, pipeline, target)
         except TurnoutError as error:
-            self._retire(pipeline)
+            if old is None or pipeline is not old.pipeline:
+                pipeline.abandon()
             self._on_failed(str(error))
             return
-        self._live, self._healthy = Generation(number, self._desired, pipeline), True
-        log.info("Swapped %s to %s, generation %d", old.desired if old else "nothing", self._desired, number)
+        crash_point(CrashPoint.SWAPPED)
+        was_healthy, self._healthy = self._healthy, True
+        self._live, self._number, self._restore = Generation(number, target, pipeline), number, None
+        log.info("Swapped %s to %s, generation %d", old.desired if old else "nothing", target, number)
         self._settle()
-        if old is not None and old.pipeline is not pipeline:
-            self._let_linger(old.pipeline)
+        if old is None:
+            self._forget_earlier_run()
+        elif old.pipeline is not pipeline:
+            self._leave(old.pipeline, was_healthy)
 
-    def _let_linger(self, pipeline: Pipeline) -> None:
+    def _forget_earlier_run(self) -> None:
+        remembered, self._remembered = self._remembered, None
+        if remembered is not None and self._live is not None and remembered.desired.topics != self._live.desired.topics:
+            self._sweep({self._live.desired.topics})
+
+    def _leave(self, pipeline: Pipeline, healthy: bool) -> None:
+        """What becomes of the pipeline that was shown until now."""
         if self._live is not None and pipeline.topics == self._live.desired.topics:
-            return  # the one that died, which the live one goes on from
+            return  # it died, and the live one goes on from it or replaces it
+        if not healthy:
+            pipeline.retire()
+            return
         log.info("Lingering: pipeline %s on %s for %g s", pipeline.id, pipeline.topics, self._settings.linger_seconds)
         self._lingering.add(pipeline, self._clock())
+        crash_point(CrashPoint.LINGERING)
 
     def _settle(self) -> None:
-        """The desired state is shown."""
+        """Something is shown, and its pipeline runs; most often it is what is desired."""
+        self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
+        if not self._shows(self._desired):
+            self._rest()
+            return
         self._past = self._past.applied(self._desired)
         if self._pending is not None or self._last_applied_ms is None:
             self._applied(self._pending, "applied")
             self._pending = None
-        self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
-        if self._lifecycle.state is not State.LIVE:
-            self._say(State.LIVE, f"live: {self._desired}")
+        self._rest()
+
+    def _rest(self) -> None:
+        """Nothing is under way: say how things are, unless that is known."""
+        trouble = self._trouble()
+        if trouble is not None and self._lifecycle.state is not State.DEGRADED:
+            self._say(State.DEGRADED, trouble)
+        elif trouble is None and self._lifecycle.state is not State.LIVE and self._live is not None:
+            self._say(State.LIVE, f"live: {self._live.desired}")
+
+    # -- failures
 
     def _on_failed(self, reason: str) -> None:
         """A build failed: the old generation goes on; without one, try again later."""
-        log.error("Building on %s failed: %s", self._desired.topics, reason)
-        if self._live is not None:
-            self._desired = self._live.desired
+        target, self._restore = self._target, None
+        log.error("Building on %s failed: %s", target.topics, reason)
+        if target is not self._desired:
+            return  # what an earlier run showed cannot be shown again: then the desired state has to do
+        if self._live is None:
+            self._restore = self._to_restore()
+            self._degrade(reason)
+            return
+        self._desired = self._live.desired
         if self._pending is not None:  # not sooner: whoever hears of it may undo at once
             self._public.outcome(self._pending, f"rejected: {reason}")
             self._pending = None
-        if self._live is not None and self._healthy:
-            self._say(State.LIVE, f"switch failed, {self._desired} goes on: {reason}")
-            return
-        self._degrade(reason)
+        if self._healthy:
+            state = State.DEGRADED if self._trouble() else State.LIVE
+            self._say(state, f"switch failed, {self._desired} goes on: {reason}")
+        else:
+            self._degrade(reason)
 
     def _degrade(self, reason: str) -> None:
         self._retry_at = self._clock() + self._retry_seconds
-        log.warning("Degraded, trying again in %g s: %s", self._retry_seconds, reason)
         self._say(State.DEGRADED, f"trying again in {self._retry_seconds:g} s: {reason}")
         self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
 
@@ -370,51 +402,66 @@ class Orchestrator:
                 self._degrade(event.reason)
         elif (pipeline := self._lingering.drop(event.pipeline)) is not None:
             log.warning("A lingering pipeline died: %s", event.reason)
-            self._retire(pipeline)
+            pipeline.retire()
+
+    def _on_trouble(self, event: Trouble) -> None:
+        before = self._trouble()
+        if event.reason is None:
+            self._troubles.pop(event.source, None)
+        else:
+            self._troubles[event.source] = event.reason
+        after = self._trouble()
+        if before is not None and after is None:
+            log.info("Recovered from: %s", before)
+        if self._attempt is not None or self._retry_at is not None:
+            return  # there is more important news
+        if after is not None and after != before:
+            self._say(State.DEGRADED, after)
+        elif after is None and self._live is not None:
+            self._rest()
+
+    def _trouble(self) -> str | None:
+        """What keeps the live generation, or control messages, from coming through."""
+        sources = [CONTROL] if self._live is None else [self._live.pipeline.id, CONTROL]
+        return next((self._troubles[source] for source in sources if source in self._troubles), None)
 
     # -- time
 
     def _on_time(self) -> None:
         now = self._clock()
         if self._attempt is not None and self._attempt.deadline <= now:
-            seconds = self._settings.ready_timeout_seconds
+            trouble = self._attempt.build.trouble
             self._cancel("not ready in time")
-            self._on_failed(f"not ready in {seconds:g} s (switch.ready_timeout_seconds)")
+            why = f"not ready in {self._settings.ready_timeout_seconds:g} s (switch.ready_timeout_seconds)"
+            self._on_failed(f"{why}: {trouble}" if trouble else why)
         for pipeline in self._lingering.due(now):
-            self._retire(pipeline)
+            self._troubles.pop(pipeline.id, None)
+            pipeline.retire()
         if self._retry_at is not None and self._retry_at <= now:
             self._retry_at = None
 
-    def _retire(self, pipeline: Pipeline) -> None:
+    def _sweep(self, keep: Collection[Topics]) -> None:
         try:
-            pipeline.retire()
-            log.info("Retired pipeline %s on %s", pipeline.id, pipeline.topics)
-        except TurnoutError as error:
-            log.error("Pipeline %s could not be cleaned up, the next start will: %s", pipeline.id, error)
-
-    def _sweep(self, topics: Topics) -> None:
-        try:
-            self._builder.sweep(topics)
+            self._builder.sweep(keep)
         except TurnoutError as error:
             log.warning("What an earlier run left behind could not be cleaned up: %s", error)
 
     def _on_stop(self) -> None:
         self._cancel("stopping")
         for pipeline in self._lingering:
-            self._retire(pipeline)
+            pipeline.retire()
         if self._live is not None:
             self._live.pipeline.stop()
+        self._builder.close(STOP_SECONDS)
         self._say(State.STOPPED, "stopped")
 
     # -- status
 
     def _say(self, state: State, message: str) -> None:
-        self._lifecycle.move(state)
+        if state is not self._lifecycle.state:
+            level = logging.WARNING if state is State.DEGRADED else logging.INFO
+            log.log(level, "%s → %s: %s", self._lifecycle.state, state, message)
+            self._lifecycle.move(state)
         shown = self._live.desired if self._live else self._desired
         number = self._live.number if self._live else 0
         self._public.status(Status(shown, self._last_applied_ms, state, number, message))
-
-
-def _absent(topics: Sequence[str]) -> str:
-    names = " and ".join(repr(topic) for topic in topics)
-    return f"topic {names} does not exist: create it first, or name another"

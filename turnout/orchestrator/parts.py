@@ -1,6 +1,6 @@
 """What the orchestrator works with: each part is handed in, so that a test can hand in others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from turnout.changelog.store import Changelog
 from turnout.control.message import ControlMessage
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.states import State
-from turnout.schema import Topics
+from turnout.schema import JoinType, Topics
 
 
 class Pipeline(Protocol):
@@ -23,21 +23,29 @@ class Pipeline(Protocol):
     @property
     def changelog(self) -> Changelog: ...
 
-    def promote(self) -> None:
-        """It is shown now: from here on a restart resumes it."""
+    def promote(self, generation: int, join: JoinType) -> None:
+        """It is about to be shown, as this: from here on a restart resumes it."""
 
     def stop(self) -> None:
-        """End it and keep what it needs to go on later."""
+        """End it, soon, and keep what it needs to go on later."""
 
     def retire(self) -> None:
-        """End it and delete all that it made."""
+        """End it, soon, and delete all that it made."""
+
+    def abandon(self) -> None:
+        """It will not be shown after all: end it, soon, and delete what it made, but for what an earlier run left."""
 
 
 class Build(Protocol):
     """A pipeline that is being built."""
 
+    @property
+    def trouble(self) -> str | None:
+        """What holds it up, if anything is known."""
+
     def cancel(self) -> None:
-        """End it; all that it made is gone when this returns."""
+        """It ends soon, and deletes all that it made, also if it has just become ready; the next build begins after
+        that."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +75,44 @@ class Died:
     reason: str
 
 
-BuildEvent = CatchingUp | Ready | Failed | Died
+@dataclass(frozen=True)
+class Trouble:
+    """A part cannot do its work for now, although it goes on trying; no reason: it can again."""
+
+    source: str
+    """The id of a pipeline, or CONTROL."""
+    reason: str | None
+
+
+CONTROL = "control"
+"""Where control messages come from."""
+
+BuildEvent = CatchingUp | Ready | Failed | Died | Trouble
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What an earlier run showed last."""
+
+    desired: Desired
+    generation: int
 
 
 class Builder(Protocol):
     def missing(self, topics: Sequence[str]) -> list[str]:
         """Those of the topics that do not exist."""
 
-    def sweep(self, topics: Topics) -> None:
-        """Delete what an earlier run left behind, but for a pipeline on these topics that can go on."""
+    def remembered(self) -> Remembered | None:
+        """What an earlier run showed last, if it can be shown again."""
+
+    def sweep(self, keep: Collection[Topics]) -> None:
+        """Delete what an earlier run left behind, but for pipelines on these topics that can go on."""
 
     def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> Build:
         """Begin to build, or to resume what an earlier run left; what becomes of it is reported."""
+
+    def close(self, seconds: float) -> None:
+        """Wait until all that was stopped has stopped, if that takes no longer."""
 
 
 @dataclass(frozen=True)

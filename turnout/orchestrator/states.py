@@ -19,7 +19,7 @@ MOVES: Mapping[State, frozenset[State]] = {
     State.STARTING: frozenset({State.BUILDING, State.DEGRADED, State.STOPPED}),
     State.BUILDING: frozenset({State.CATCHING_UP, State.SWITCHING, State.LIVE, State.DEGRADED, State.STOPPED}),
     State.CATCHING_UP: frozenset({State.BUILDING, State.SWITCHING, State.LIVE, State.DEGRADED, State.STOPPED}),
-    State.SWITCHING: frozenset({State.LIVE, State.DEGRADED, State.STOPPED}),
+    State.SWITCHING: frozenset({State.BUILDING, State.LIVE, State.DEGRADED, State.STOPPED}),
     State.LIVE: frozenset({State.BUILDING, State.SWITCHING, State.DEGRADED, State.STOPPED}),
     State.DEGRADED: frozenset({State.BUILDING, State.SWITCHING, State.LIVE, State.STOPPED}),
     State.STOPPED: frozenset(),

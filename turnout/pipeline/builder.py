@@ -1,21 +1,25 @@
 """Builds pipelines: from topics to a query that runs and a changelog that has been read."""
 
-import logging
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from turnout.changelog.reader import ChangelogReader, Rejected
-from turnout.config import Config, Start
-from turnout.errors import BuildFailed, KafkaError, TurnoutError
+from turnout.config import Config, Trigger
 from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
-from turnout.kafka.client import Cluster
+from turnout.kafka.client import Cluster, Offsets
 from turnout.kafka.security import for_java
-from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Ready
-from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
+from turnout.kafka.topic_watch import TopicWatch
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.parts import BuildEvent, Remembered
+from turnout.pipeline.build import PipelineBuild
+from turnout.pipeline.checkpoint import committed
+from turnout.pipeline.cleanup import Chore, Cleanup
+from turnout.pipeline.manifest import Manifest, Manifests
 from turnout.pipeline.pipeline import KafkaOptions, Pipeline
+from turnout.pipeline.plan import Plan, Planner
+from turnout.pipeline.running import Leavings, RunningPipeline
 from turnout.schema import Topics
 
 CHANGELOG_TOPIC = {
@@ -23,99 +27,66 @@ CHANGELOG_TOPIC = {
     "max.message.bytes": str(LARGEST_RECORD_BYTES),
 }
 
-# A pipeline that starts at the latest is complete while it is still empty. Where messages have come since, their rows
-# are a moment away: waiting for them spares viewers an empty table.
-FIRST_ROWS_SECONDS = 2.0
-
-log = logging.getLogger(__name__)
-
-
-class RunningPipeline:
-    """A query and the reader of its changelog."""
-
-    def __init__(self, manifest: Manifest, pipeline: Pipeline, changelog: ChangelogReader, files: "_Files") -> None:
-        self.manifest, self.query, self.changelog = manifest, pipeline, changelog
-        self._files = files
-
-    @property
-    def id(self) -> str:
-        return self.manifest.id
-
-    @property
-    def topics(self) -> Topics:
-        return self.manifest.topics
-
-    def promote(self) -> None:
-        self._files.manifests.mark_live(self.manifest)
-
-    def stop(self) -> None:
-        try:
-            self.query.stop()
-        finally:
-            self.changelog.stop()
-
-    def retire(self) -> None:
-        try:
-            self.stop()
-        finally:
-            self._files.delete(self.manifest)
-
-
-class _Files:
-    """What a pipeline leaves on disk and on the bus."""
-
-    def __init__(self, manifests: Manifests, bus: Cluster) -> None:
-        self.manifests, self.bus = manifests, bus
-
-    def delete(self, manifest: Manifest) -> None:
-        # The manifest goes last: if deleting the topics fails, the next start finds it and tries again.
-        self.bus.delete_topics([manifest.changelog_topic, manifest.rejected_topic])
-        self.manifests.delete(manifest)
+# Real-time mode writes a record for each message, micro-batches one for each key: they are faster for a long backlog,
+# but take seconds to begin and to end.
+SHORT_BACKLOG = 20_000
 
 
 class PipelineBuilder:
     def __init__(
         self,
         config: Config,
-        spark: "Future[SparkSession]",
+        spark: Callable[[], SparkSession],
         data: Cluster,
         bus: Cluster,
         on_rejected: Callable[[list[Rejected]], None],
     ) -> None:
-        self._config, self._spark, self._data, self._bus = config, spark, data, bus
+        self._spark, self._data, self._bus = spark, data, bus
         self._on_rejected = on_rejected
-        self._schema = config.join_schema()
+        self._schema, self._trigger = config.join_schema(), config.spark.trigger
         self._manifests = Manifests(config.state_dir)
-        self._files = _Files(self._manifests, bus)
+        self._leavings = Leavings(self._manifests, bus)
         self._kafka = KafkaOptions(for_java(data.properties), for_java(bus.properties))
+        self._last: PipelineBuild | None = None
+        self.planner = Planner(config, data, bus, self._manifests)
+        self.cleanup = Cleanup()
+
+    # -- for the orchestrator
 
     def missing(self, topics: Sequence[str]) -> list[str]:
         return self._data.missing(topics)
 
-    def sweep(self, topics: Topics) -> None:
-        resumable = self._resumable(topics)
+    def remembered(self) -> Remembered | None:
+        for manifest in self.planner.shown():
+            if manifest.shown is not None:
+                return Remembered(Desired(manifest.topics, manifest.shown.join), manifest.shown.generation)
+        return None
+
+    def sweep(self, keep: Collection[Topics]) -> None:
+        kept = {manifest.topics: manifest.id for manifest in reversed(self.planner.shown()) if manifest.topics in keep}
         for manifest in self._manifests.all():
-            if resumable is None or manifest.id != resumable.id:
-                log.info("Cleaning up pipeline %s on %s, left by an earlier run", manifest.id, manifest.topics)
-                self._files.delete(manifest)
+            if manifest.id not in kept.values():
+                self.delete(manifest, f"Cleaned up pipeline {manifest.id} on {manifest.topics}, left by an earlier run")
 
-    def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> "_Build":
-        build = _Build(number, topics, report, self)
-        build.start()
-        return build
+    def build(self, number: int, topics: Topics, report: Callable[[BuildEvent], None]) -> PipelineBuild:
+        self._last = PipelineBuild(number, topics, report, self, self._last)
+        self._last.start()
+        return self._last
 
-    def manifest(self, topics: Topics) -> tuple[Manifest, bool]:
-        """The manifest to build by, and whether it is resumed from an earlier run."""
-        resumable = self._resumable(topics)
-        if resumable is not None:
-            log.info("Resuming pipeline %s on %s", resumable.id, topics)
-            self._manifests.clear_uncommitted(resumable)
-            return resumable, True
-        return self._manifests.new(topics, self._starts(topics), self._schema), False
+    def close(self, seconds: float) -> None:
+        """Wait until all that was stopped has stopped, if that takes no longer."""
+        if self._last is not None:
+            self._last.join(seconds)
+        self.cleanup.finish(seconds)
 
-    def prepare(self, manifest: Manifest, on_died: Callable[[Exception], None]) -> RunningPipeline:
+    # -- for a build
+
+    def prepare(
+        self, plan: Plan, on_lost: Callable[[Exception], None], on_trouble: Callable[[str, str | None], None]
+    ) -> RunningPipeline:
         """Everything but the running query."""
-        self._bus.create_topics([manifest.changelog_topic, manifest.rejected_topic], config=CHANGELOG_TOPIC)
+        manifest, bus_topics = plan.manifest, [plan.manifest.changelog_topic, plan.manifest.rejected_topic]
+        self._bus.create_topics(bus_topics, config=CHANGELOG_TOPIC)
         reader = ChangelogReader(
             self._bus,
             manifest.changelog_topic,
@@ -123,132 +94,50 @@ class PipelineBuilder:
             {"l": manifest.topics.left, "r": manifest.topics.right},
             self._schema,
             self._on_rejected,
-            on_died,
+            on_lost,
         )
-        checkpoint = self._manifests.checkpoint(manifest)
-        pipeline = Pipeline(
-            self._spark.result(), manifest, checkpoint, self._schema, self._kafka, self._config.spark.trigger
+        query = Pipeline(
+            self._spark(),
+            manifest,
+            self._manifests.checkpoint(manifest),
+            self._schema,
+            self._kafka,
+            self._trigger,
+            plan.data_lost,
         )
-        return RunningPipeline(manifest, pipeline, reader, self._files)
+        on_bus = {topic: state for topic, state in self._bus.describe(bus_topics).items() if state is not None}
+        watches = [
+            TopicWatch(self._data, plan.topics, on_lost, partial(on_trouble, "data")),
+            TopicWatch(self._bus, on_bus, on_lost, partial(on_trouble, "bus")),
+        ]
+        return RunningPipeline(plan, query, reader, watches, self._leavings, self.cleanup)
 
-    def behind(self, manifest: Manifest) -> bool:
-        """Does a new pipeline have anything to catch up with? One that starts at the latest has not, however many
-        messages have come since its start was resolved: they are its first live ones."""
-        earliest = [topic for topic, start in self._start_of(manifest.topics).items() if start is Start.EARLIEST]
-        return any(
-            end > manifest.starts[topic].get(str(partition), 0)
-            for topic in earliest
-            for partition, end in self._data.end_offsets(topic).items()
-        )
+    def is_far_behind(self, backlog: int) -> bool:
+        return backlog > (SHORT_BACKLOG if self._trigger is Trigger.REALTIME else 0)
 
-    def arrived(self, manifest: Manifest) -> Mapping[tuple[str, int], int]:
-        """Topic and partition -> the last message that has come since the pipeline's start was resolved, if any."""
+    @property
+    def tells_each_message(self) -> bool:
+        """Does the live query write a record for each message? Micro-batches write one for each key."""
+        return self._trigger is Trigger.REALTIME
+
+    def ends(self, manifest: Manifest) -> dict[str, Offsets]:
+        return {topic: self._data.end_offsets(topic) for topic in (manifest.topics.left, manifest.topics.right)}
+
+    def last_messages(
+        self, positions: Mapping[str, Offsets], ends: Mapping[str, Offsets]
+    ) -> dict[tuple[str, int], int]:
+        """Topic and partition -> the last message between these positions and ends, if there is one."""
         return {
-            (topic, partition): end - 1
-            for topic, starts in manifest.starts.items()
-            for partition, end in self._data.end_offsets(topic).items()
-            if end > starts.get(str(partition), 0)
+            (topic, partition): offset
+            for topic, its_ends in ends.items()
+            for partition, offset in self._data.last_messages(topic, positions[topic], its_ends).items()
         }
 
-    def changelog_ends(self, manifest: Manifest) -> Mapping[int, int]:
-        return self._bus.end_offsets(manifest.changelog_topic)
+    def committed(self, manifest: Manifest) -> Mapping[str, Offsets]:
+        return committed(self._manifests.checkpoint(manifest))
 
-    def discard(self, manifest: Manifest) -> None:
-        self._files.delete(manifest)
+    def bus_ends(self, manifest: Manifest) -> dict[str, Offsets]:
+        return {topic: self._bus.end_offsets(topic) for topic in (manifest.changelog_topic, manifest.rejected_topic)}
 
-    def _resumable(self, topics: Topics) -> Manifest | None:
-        wanted = fingerprint(self._schema)
-        for manifest in self._manifests.all():
-            if manifest.live and manifest.topics == topics and manifest.fingerprint == wanted:
-                # Its rows can only be shown again from its changelog: a bus that lost it is a new beginning.
-                return None if self._bus.missing([manifest.changelog_topic]) else manifest
-        return None
-
-    def _starts(self, topics: Topics) -> dict[str, Mapping[int, int]]:
-        return {
-            topic: self._data.start_offsets(topic) if start is Start.EARLIEST else self._data.end_offsets(topic)
-            for topic, start in self._start_of(topics).items()
-        }
-
-    def _start_of(self, topics: Topics) -> dict[str, Start]:
-        tables, join = self._config.tables, self._config.join
-        return {topics.left: tables[join.left].start, topics.right: tables[join.right].start}
-
-
-class _Build:
-    """One attempt, on a thread of its own."""
-
-    def __init__(
-        self, number: int, topics: Topics, report: Callable[[BuildEvent], None], builder: PipelineBuilder
-    ) -> None:
-        self._number, self._topics, self._report, self._builder = number, topics, report, builder
-        self._cancelled = threading.Event()
-        self._broken: Exception | None = None  # a part that failed before the build was ready
-        self._ready = False
-        self._thread = threading.Thread(target=self._run, name=f"build {number}", daemon=True)
-        self._manifest: Manifest | None = None
-        self._resumed = False
-        self._running: RunningPipeline | None = None
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def cancel(self) -> None:
-        self._cancelled.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            running = self._build()
-        except TurnoutError as error:
-            self._undo()
-            self._report(Failed(self._number, str(error)))
-        except Exception as error:  # a defect, but the old generation must go on and say so
-            log.exception("Building on %s failed in an unexpected way", self._topics)
-            self._undo()
-            self._report(Failed(self._number, f"unexpected: {error}"))
-        else:
-            if self._cancelled.is_set():
-                self._undo()
-            else:
-                self._report(Ready(self._number, running))
-
-    def _build(self) -> RunningPipeline:
-        builder = self._builder
-        manifest, self._resumed = builder.manifest(self._topics)
-        self._manifest = manifest
-        running = self._running = builder.prepare(manifest, lambda error: self._died(manifest, error))
-        running.changelog.start()
-        if self._resumed or builder.behind(manifest):
-            self._report(CatchingUp(self._number))
-            running.query.catch_up(self._given_up)
-        if not self._given_up():
-            ends = builder.changelog_ends(manifest)
-            running.query.go_live(self._given_up)
-            running.changelog.wait_until(ends, self._given_up)
-            running.changelog.wait_until_seen(builder.arrived(manifest), FIRST_ROWS_SECONDS)
-            running.query.watch(lambda error: self._died(manifest, error))
-        if self._broken is not None:
-            raise BuildFailed(str(self._broken))
-        self._ready = True
-        return running
-
-    def _given_up(self) -> bool:
-        return self._cancelled.is_set() or self._broken is not None
-
-    def _died(self, manifest: Manifest, error: Exception) -> None:
-        """Before it is ready it is this build that fails; from then on it is the pipeline that died."""
-        if self._ready:
-            self._report(Died(manifest.id, str(error)))
-        else:
-            self._broken = error
-
-    def _undo(self) -> None:
-        """Leave nothing behind; a pipeline of an earlier run keeps what it needs for the next attempt."""
-        try:
-            if self._running is not None:
-                self._running.stop()
-            if self._manifest is not None and not self._resumed:
-                self._builder.discard(self._manifest)
-        except (BuildFailed, KafkaError) as error:
-            log.error("A failed build on %s could not be cleaned up, the next start will: %s", self._topics, error)
+    def delete(self, manifest: Manifest, done: str) -> None:
+        self.cleanup.add(Chore(None, lambda: self._leavings.delete(manifest), done))

@@ -10,19 +10,27 @@ def changelog(left: str, right: str, schema: JoinSchema, changelog_topic: str, r
     return f"""
         SELECT IF(slot IS NULL, '{changelog_topic}', '{rejected_topic}') AS topic,
                IF(slot IS NULL, {_KEY}, slot) AS key,
-               IF(slot IS NULL, to_json(struct(k, l, r, ln, rn)), to_json(rejected)) AS value
-        FROM (SELECT k, slot,
+               IF(slot IS NULL, to_json(struct(k, l, r, ln, rn, at)), to_json(rejected)) AS value
+        FROM (SELECT k, slot, last(at) AS at,
                      {_newest("l", schema.left.keep)} AS l, count(l) AS ln,
                      {_newest("r", schema.right.keep)} AS r, count(r) AS rn,
                      max_by(rejected, rejected.offset) AS rejected
-        FROM (SELECT k, slot, row AS l, NULL AS r, rejected FROM ({rows_of(left, schema.left, schema.key)})
+        FROM (SELECT k, slot, row AS l, NULL AS r, rejected, {_at("l")}
+              FROM ({rows_of(left, schema.left, schema.key)})
               UNION ALL
-              SELECT k, slot, NULL AS l, row AS r, rejected FROM ({rows_of(right, schema.right, schema.key)}))
+              SELECT k, slot, NULL AS l, row AS r, rejected, {_at("r")}
+              FROM ({rows_of(right, schema.right, schema.key)}))
         GROUP BY k, slot)"""
 
 
 # As JSON, so that the null key is not the key "null".
 _KEY = "to_json(struct(k))"
+
+
+def _at(side: str) -> str:
+    """The record's side and position. In real-time mode each record leads to one of the changelog, so `last` is the
+    one that it comes from: it tells how far the pipeline has come."""
+    return f"concat_ws('/', '{side}', row.p, row.o) AS at"
 
 
 def _newest(side: str, keep: int) -> str:

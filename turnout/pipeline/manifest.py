@@ -14,7 +14,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from turnout.errors import TurnoutError
-from turnout.schema import JoinSchema, Topics
+from turnout.kafka.client import Offsets
+from turnout.schema import JoinSchema, JoinType, Topics
+
+STATE_FORMAT = 2
+"""Another one for another query: Spark cannot go on from the state of a different one."""
 
 _FILE = "manifest.json"
 _ID = re.compile("[0-9a-f]{12}")
@@ -24,14 +28,23 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class Shown:
+    generation: int
+    join: JoinType
+
+
+@dataclass(frozen=True)
 class Manifest:
     id: str
     topics: Topics
     # Where each data topic is read from: topic -> partition -> offset. "latest" is resolved once, here: Spark would
     # resolve it anew after a crash before its first commit, and messages would fall through.
     starts: Mapping[str, Mapping[str, int]]
+    # Topic -> Kafka's id of it: one that is deleted and created anew has another, and its offsets begin again.
+    topic_ids: Mapping[str, str]
     fingerprint: str
-    live: bool = False
+    shown: Shown | None = None
+    """How it was shown last; None: never. Only a pipeline that was shown is resumed."""
 
     @property
     def changelog_topic(self) -> str:
@@ -52,18 +65,20 @@ class Manifests:
         self._root = state_dir / "pipelines"
         self._warned: set[Path] = set()
 
-    def new(self, topics: Topics, starts: Mapping[str, Mapping[int, int]], schema: JoinSchema) -> Manifest:
+    def new(
+        self, topics: Topics, starts: Mapping[str, Offsets], topic_ids: Mapping[str, str], schema: JoinSchema
+    ) -> Manifest:
         texts = {topic: {str(partition): offset for partition, offset in at.items()} for topic, at in starts.items()}
-        manifest = Manifest(uuid.uuid4().hex[:12], topics, texts, fingerprint(schema))
+        manifest = Manifest(uuid.uuid4().hex[:12], topics, texts, topic_ids, fingerprint(schema))
         self._write(manifest)
         return manifest
 
-    def mark_live(self, manifest: Manifest) -> None:
-        """From now on a restart resumes this pipeline; one that was never live is swept away."""
-        self._write(replace(manifest, live=True))
+    def mark_shown(self, manifest: Manifest, shown: Shown) -> None:
+        """From now on a restart resumes this pipeline; one that was never shown is swept away."""
+        self._write(replace(manifest, shown=shown))
 
     def all(self) -> Iterator[Manifest]:
-        """Every pipeline that is there. One whose manifest cannot be read was never live, as far as anybody knows: it
+        """Every pipeline that is there. One whose manifest cannot be read was never shown, as far as anybody knows: it
         is not resumed, and a sweep can still clean it up, because its topics are named after its directory."""
         for directory in sorted(self._root.glob("*")):
             if _ID.fullmatch(directory.name) and directory.is_dir():
@@ -88,33 +103,33 @@ class Manifests:
         if path not in self._warned:
             log.warning("A pipeline cannot be resumed, because of its manifest %s: %s", path, why)
             self._warned.add(path)
-        return Manifest(path.parent.name, _UNKNOWN, {}, "")
+        return Manifest(path.parent.name, _UNKNOWN, {}, {}, "")
 
     def checkpoint(self, manifest: Manifest) -> Path:
         return (self._root / manifest.id / "checkpoint").absolute()
-
-    def clear_uncommitted(self, manifest: Manifest) -> None:
-        """Spark refuses a checkpoint that it had begun but never committed to. Nothing is lost with it: the pipeline
-        begins again at the manifest's start positions."""
-        checkpoint = self.checkpoint(manifest)
-        if not any((checkpoint / "commits").glob("[0-9]*")):
-            shutil.rmtree(checkpoint, ignore_errors=True)
 
     def delete(self, manifest: Manifest) -> None:
         shutil.rmtree(self._root / manifest.id, ignore_errors=True)
 
     def _write(self, manifest: Manifest) -> None:
         directory = self._root / manifest.id
-        directory.mkdir(parents=True, exist_ok=True)
         part = directory / f"{_FILE}.part"
-        with part.open("w") as file:
-            json.dump(asdict(manifest), file, indent=2)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(directory / _FILE)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with part.open("w") as file:
+                json.dump(asdict(manifest), file, indent=2)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(directory / _FILE)
+        except OSError as error:
+            shutil.rmtree(directory if manifest.shown is None else part, ignore_errors=True)
+            raise TurnoutError(
+                f"the state directory cannot be written: {directory / _FILE}: {error.strerror}. Make room or make it"
+                " writable, or choose another `state_dir`."
+            ) from None
 
 
 def fingerprint(schema: JoinSchema) -> str:
     """Changes whenever a checkpoint could no longer be read: other columns, another key, another `keep`."""
     parts = [(table.name, list(table.columns.items()), table.keep) for table in (schema.left, schema.right)]
-    return hashlib.sha256(json.dumps([parts, schema.key]).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([STATE_FORMAT, parts, schema.key]).encode()).hexdigest()[:16]

@@ -46,9 +46,12 @@ class Pipeline:
         schema: JoinSchema,
         kafka: KafkaOptions,
         trigger: Trigger,
+        data_lost: bool = False,
     ) -> None:
+        """`data_lost`: Kafka no longer has all that the checkpoint goes on from, and that has been said."""
         self._spark, self._manifest, self._checkpoint = spark, manifest, checkpoint
         self._schema, self._kafka, self._trigger = schema, kafka, trigger
+        self._data_lost = data_lost
         self._query: StreamingQuery | None = None
         self._stopping = threading.Event()
 
@@ -77,8 +80,12 @@ class Pipeline:
             target=self._watch, args=(query, on_failure), name=f"watch {self._manifest.id}", daemon=True
         ).start()
 
-    def stop(self) -> None:
+    def expect_end(self) -> None:
+        """That the query ends is no failure any more."""
         self._stopping.set()
+
+    def stop(self) -> None:
+        self.expect_end()
         if self._query is not None:
             try:
                 self._query.stop()
@@ -102,7 +109,7 @@ class Pipeline:
             writer = changes.writeStream.format("kafka").outputMode("update").options(**sink)
             query = writer.trigger(**trigger).queryName(self._query_name(trigger)).start()  # type: ignore[call-overload]
             return cast(StreamingQuery, query)
-        except (PySparkException, Py4JError) as error:
+        except (PySparkException, Py4JError, OSError) as error:
             raise BuildFailed(f"{self._name}: Spark refuses the query: {_reason(error)}") from None
 
     def _query_name(self, trigger: Mapping[str, object]) -> str:
@@ -128,14 +135,20 @@ class Pipeline:
 
     def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
         starts = json.dumps({topic: self._manifest.starts[topic]})
-        kafka = {**_prefixed(self._kafka.data), "subscribe": topic, "startingOffsets": starts, **options}
+        kafka = {
+            **_prefixed(self._kafka.data),
+            "subscribe": topic,
+            "startingOffsets": starts,
+            "failOnDataLoss": str(not self._data_lost).lower(),
+            **options,
+        }
         return self._spark.readStream.format("kafka").options(**kafka).load()
 
     def _ended(self, query: StreamingQuery) -> bool:
         """Wait a moment; True once the query has ended well, an error once it has failed."""
         try:
             return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]  # it takes fractions too
-        except PySparkException as error:
+        except (PySparkException, Py4JError, OSError) as error:
             raise BuildFailed(f"{self._name}: {_reason(error)}") from None
 
     def _runs(self, query: StreamingQuery) -> bool:

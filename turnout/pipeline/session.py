@@ -39,7 +39,8 @@ _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    # One that is out of memory limps on for ever; one that is gone is started again.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
 }
 
 _LOG4J = """\

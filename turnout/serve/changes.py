@@ -1,16 +1,25 @@
 """Server-sent events: a table's rows, then every change to them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import lru_cache
 
 import orjson
+import polars as pl
 
 from turnout.serve.following import Following
+from turnout.serve.outbox import FellBehind, Outbox
 from turnout.tables.registry import Event, Registry, Snapshot, Swapped
 
-QUEUED_EVENTS = 1_000  # for one client; one that falls behind so far gets a new snapshot instead
+# For one client; one that falls behind so far gets a new snapshot instead.
+QUEUED_EVENTS = 1_000
+QUEUED_ROWS = 50_000
 KEEP_ALIVE_SECONDS = 15.0  # so that proxies do not take a quiet table for a dead connection
+# An event with more rows goes out in pieces, each when the one before has been read: rows as Python objects and as text
+# take many times the memory that the table takes.
+PIECE_ROWS = 1_000
+
+State = Snapshot | Event
 
 
 class Changes:
@@ -18,61 +27,78 @@ class Changes:
 
     def __init__(self, registry: Registry, name: str) -> None:
         self._registry, self._name = registry, name
-        self._events: asyncio.Queue[Event] = asyncio.Queue(QUEUED_EVENTS)
-        self._behind = False
-        self._following = self._follow()
+        self._follow()
 
     async def stream(self) -> AsyncIterator[bytes]:
         try:
-            yield await self._snapshot()
+            pieces = _pieces(await self._following.begin())
             while True:
-                yield await self._next()
+                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                    yield piece
+                pieces = await self._next()
         finally:
             self._following.end()
 
-    async def _next(self) -> bytes:
-        if self._behind:
-            return await self._start_over()
+    async def _next(self) -> Iterator[bytes]:
         try:
-            event = await asyncio.wait_for(self._events.get(), KEEP_ALIVE_SECONDS)
+            return _pieces(await asyncio.wait_for(self._events.take(), KEEP_ALIVE_SECONDS))
         except TimeoutError:
-            return b": still here\n\n"
-        return await asyncio.to_thread(_encoded, event)
+            return iter([b": still here\n\n"])
+        except FellBehind:
+            await asyncio.to_thread(self._following.end)
+            self._follow()
+            return _pieces(await self._following.begin())
 
-    async def _start_over(self) -> bytes:
-        self._following.end()
-        await asyncio.sleep(0)  # what was told before is queued by now
-        while not self._events.empty():
-            self._events.get_nowait()
-        self._behind = False
-        self._following = self._follow()
-        return await self._snapshot()
+    def _follow(self) -> None:
+        events = self._events = Outbox[Event](QUEUED_EVENTS, QUEUED_ROWS)
 
-    async def _snapshot(self) -> bytes:
-        snapshot = await self._following.begin()
-        return await asyncio.to_thread(_rows, "snapshot", snapshot)
+        def note(event: Event) -> None:
+            swapped = isinstance(event, Swapped)
+            # The rows of a swap are the table's own, and there is never more than one waiting.
+            events.put(event, 0 if swapped else _count(event), instead=swapped)
 
-    def _follow(self) -> Following:
-        return Following(self._registry, self._name, self._enqueue)
-
-    def _enqueue(self, event: Event) -> None:
-        try:
-            self._events.put_nowait(event)
-        except asyncio.QueueFull:
-            self._behind = True
+        self._following = Following(self._registry, self._name, note)
 
 
-@lru_cache(maxsize=64)  # every client of a table gets the same text: encode an event once
-def _encoded(event: Event) -> bytes:
-    if isinstance(event, Swapped):
-        return _rows("swap", event)
-    upserts, removes = event.delta.upserts.to_dicts(), event.delta.removes.to_list()
-    return _event("change", {"generation": event.generation, "upserts": upserts, "removes": removes})
+def _lists(state: State) -> dict[str, pl.DataFrame | pl.Series]:
+    """The lists of an event, by name."""
+    if isinstance(state, Snapshot | Swapped):
+        return {"rows": state.rows}
+    return {"upserts": state.delta.upserts, "removes": state.delta.removes}
 
 
-def _rows(kind: str, state: Snapshot | Swapped) -> bytes:
-    return _event(kind, {"generation": state.generation, "rows": state.rows.to_dicts()})
+def _count(state: State) -> int:
+    return sum(map(len, _lists(state).values()))
 
 
-def _event(kind: str, data: object) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
+def _pieces(state: State) -> Iterator[bytes]:
+    """The text of an event: a small one whole, a large one bit by bit."""
+    if _count(state) <= PIECE_ROWS:
+        yield b"".join(_text(state))
+    else:
+        yield from _text(state)
+
+
+def _text(state: State) -> Iterator[bytes]:
+    # A snapshot is one client's own. An event is everybody's: encode it once.
+    kind, encode = ("snapshot", _encoded) if isinstance(state, Snapshot) else (_kind(state), _encoded_once)
+    yield f'event: {kind}\ndata: {{"generation":{state.generation}'.encode()
+    for name, items in _lists(state).items():
+        yield f',"{name}":['.encode()
+        for start in range(0, len(items), PIECE_ROWS):
+            yield b"," * (start > 0) + encode(state, name, start)
+        yield b"]"
+    yield b"}\n\n"
+
+
+def _kind(event: Event) -> str:
+    return "swap" if isinstance(event, Swapped) else "change"
+
+
+def _encoded(state: State, name: str, start: int) -> bytes:
+    """Some items of a list, without its brackets."""
+    items = _lists(state)[name][start : start + PIECE_ROWS]
+    return orjson.dumps(items.to_dicts() if isinstance(items, pl.DataFrame) else items.to_list())[1:-1]
+
+
+_encoded_once = lru_cache(maxsize=64)(_encoded)

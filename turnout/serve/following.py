@@ -1,17 +1,15 @@
-"""Brings a table's events from the thread that tells them to the event loop that serves them."""
+"""Follows a table from the event loop, whose time belongs to others too."""
 
 import asyncio
-from collections.abc import Callable
 
-from turnout.tables.registry import Event, Registry, Snapshot
+from turnout.tables.registry import Event, Listener, Registry, Snapshot
 
 
 class Following:
-    """A table's rows, then each event, handed to `take` on the event loop."""
+    """A table's rows, then each event, told to `note` on the thread that changes the table."""
 
-    def __init__(self, registry: Registry, name: str, take: Callable[[Event], None]) -> None:
-        self._registry, self._name, self._take = registry, name, take
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, registry: Registry, name: str, note: Listener) -> None:
+        self._registry, self._name, self._listener = registry, name, note
         self._ended = False
 
     async def begin(self) -> Snapshot:
@@ -19,7 +17,7 @@ class Following:
         return await asyncio.to_thread(self._subscribe)
 
     def end(self) -> None:
-        """Nothing is taken any more, even if `begin` was cancelled and its thread is still at it."""
+        """Nothing is told any more, even if `begin` was cancelled and its thread is still at it."""
         with self._registry.at_once():
             self._ended = True
             self._registry.unsubscribe(self._name, self._note)
@@ -31,4 +29,4 @@ class Following:
             return self._registry.subscribe(self._name, self._note)
 
     def _note(self, event: Event) -> None:
-        self._loop.call_soon_threadsafe(self._take, event)
+        self._listener(event)

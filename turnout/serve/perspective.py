@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Protocol
 
 import perspective
@@ -18,13 +19,16 @@ import polars as pl
 import polars.selectors as cs
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from turnout.serve.outbox import FellBehind, Outbox
 from turnout.tables.delta import ROW, Delta, merge
 from turnout.tables.registry import Changed, Event, Registry
 
 # Under load an update is shown at most this often; a change that comes alone is shown at once. Rest at least as long
 # as the last update took: half the time is left for those who ask.
 LEAST_REST_SECONDS = 0.05
-QUEUED_MESSAGES = 1_000  # to one viewer; one that falls behind so far is told to start over
+# To one viewer; one that falls behind so far is told to start over.
+QUEUED_MESSAGES = 1_000
+QUEUED_BYTES = 64 * 1024 * 1024
 TRY_AGAIN_LATER = 1013  # WebSocket's own code for it
 POLICY_VIOLATION = 1008
 
@@ -158,38 +162,34 @@ class Session:
     def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
         self._websocket, self._server, self._pool = websocket, server, pool
         self._loop = asyncio.get_running_loop()
-        self._answers: asyncio.Queue[bytes] = asyncio.Queue(QUEUED_MESSAGES)
-        self._behind = asyncio.Event()
+        self._answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
 
     async def run(self) -> None:
         await self._websocket.accept()
         session = self._server.new_session(self._emit)
-        tasks = [asyncio.create_task(work) for work in (self._receive(session), self._send(), self._behind.wait())]
+        behind = self._answers.behind
+        tasks = [asyncio.create_task(work) for work in (self._receive(session), self._send(), behind.wait())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if self._behind.is_set():
-                await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._loop.run_in_executor(self._pool, session.close)
+        if behind.is_set():
+            # Last: it waits until the viewer reads on, which may be never.
+            with suppress(WebSocketDisconnect, RuntimeError):
+                await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
 
     def _emit(self, message: bytes) -> None:
-        self._loop.call_soon_threadsafe(self._enqueue, bytes(message))
-
-    def _enqueue(self, message: bytes) -> None:
-        try:
-            self._answers.put_nowait(message)
-        except asyncio.QueueFull:
-            self._behind.set()
+        self._answers.put(bytes(message), len(message))
 
     async def _receive(self, session: _PerspectiveSession) -> None:
         try:
             while True:
                 request = await self._websocket.receive_bytes()
                 if (answer := unused_port(request)) is not None:
-                    self._enqueue(answer)
+                    self._emit(answer)
                     continue
                 if not reads_only(request):
                     await self._websocket.close(POLICY_VIOLATION, "tables can only be read here")
@@ -201,8 +201,8 @@ class Session:
     async def _send(self) -> None:
         try:
             while True:
-                await self._websocket.send_bytes(await self._answers.get())
-        except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed meanwhile
+                await self._websocket.send_bytes(await self._answers.take())
+        except (WebSocketDisconnect, RuntimeError, FellBehind):  # RuntimeError: the socket was closed meanwhile
             return
 
 
