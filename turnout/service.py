@@ -14,6 +14,7 @@ from turnout.errors import KafkaError, NothingToUndo, TurnoutError
 from turnout.java import java_parts
 from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
+from turnout.kafka.keeper import Keeper
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
 from turnout.orchestrator.parts import CONTROL, Status, Trouble
@@ -42,6 +43,7 @@ class Service:
         self.tables.status(Status(self._default, None, State.STARTING, 0, "starting"))
         self._broker = bus
         self._own_broker = False
+        self._keeper: Keeper | None = None
         self._started = time.monotonic()
         self._spark = SparkHost(self._start_session)
         self._orchestrator: Orchestrator | None = None
@@ -74,6 +76,8 @@ class Service:
         if self._orchestrator is not None:
             self._orchestrator.stop()
         self._spark.stop()
+        if self._keeper is not None:
+            self._keeper.stop()
         if self._broker is not None and self._own_broker:
             self._broker.stop()
         logging.getLogger("turnout").removeHandler(self.tables.log_handler)
@@ -145,6 +149,8 @@ class Service:
             self._broker = EmbeddedBroker(self.config.state_dir / "kafka", jars)
             self._own_broker = True
             self._broker.start()
+        self._keeper = Keeper(self._broker)
+        self._keeper.start()
         return self._broker.bootstrap
 
     def _start_session(self) -> SparkSession:

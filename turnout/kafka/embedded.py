@@ -58,7 +58,8 @@ Progress = Callable[[str], None]
 
 
 class EmbeddedBroker:
-    """`start()`, use `bootstrap`, `stop()`; or as a context manager. May be started again: data and topics are kept."""
+    """`start()`, use `bootstrap`, `stop()`; or as a context manager. May be started again: data and topics are kept,
+    and so is the port, because clients know it."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class EmbeddedBroker:
     ) -> None:
         self._dir = data_dir.absolute()
         self._jars = tuple(jars)
-        self._fixed_port = port
+        self._known_port = port or 0
         self._properties = dict(properties or {})
         self._jvm_flags = tuple(jvm_flags)
         self._guard: subprocess.Popen[bytes] | None = None
@@ -80,7 +81,7 @@ class EmbeddedBroker:
 
     @property
     def bootstrap(self) -> str:
-        """For `bootstrap.servers`. Another one after each start, unless the port was given."""
+        """For `bootstrap.servers`."""
         if self._guard is None:
             raise KafkaError(f"The embedded Kafka broker in {self._dir} is not started.")
         return f"{HOST}:{self._port}"
@@ -161,6 +162,7 @@ class EmbeddedBroker:
             self.stop()
             raise
         if self.alive:
+            self._known_port = self._port
             return True
         self.stop()
         log = self._read_log()
@@ -173,10 +175,10 @@ class EmbeddedBroker:
     def _choose_ports(self) -> tuple[int, int]:
         """For clients and for the controller. All are held while choosing, so that they differ."""
         try:
-            with socket.create_server((HOST, self._fixed_port or 0)) as one, socket.create_server((HOST, 0)) as other:
+            with socket.create_server((HOST, self._known_port)) as one, socket.create_server((HOST, 0)) as other:
                 return one.getsockname()[1], other.getsockname()[1]
         except OSError as error:
-            raise KafkaError(f"Kafka cannot listen on {HOST}:{self._fixed_port or 0}: {error.strerror}.") from error
+            raise KafkaError(f"Kafka cannot listen on {HOST}:{self._known_port}: {error.strerror}.") from error
 
     def _launch(self, config: str) -> None:
         for name in (LOG_FILE, CONSOLE_FILE):  # so that a failure shows the end of this start, not of the last
