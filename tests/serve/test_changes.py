@@ -2,10 +2,13 @@ import asyncio
 import json
 import logging
 import random
+import socket
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx
@@ -13,7 +16,7 @@ import pytest
 
 from tests.serve.feeding import change, swap, users
 from tests.waiting import until
-from turnout.serve.changes import Changes
+from turnout.serve.changes import PIECE_ROWS, QUEUED_ROWS, Changes, _encoded
 from turnout.service import Service
 from turnout.tables.delta import ROW
 from turnout.tables.registry import Listener, Snapshot
@@ -192,26 +195,77 @@ def test_a_client_that_went_away_is_told_no_more(
     until(lambda: gone == told, "the stream has ended")
 
 
-def test_a_client_that_falls_behind_gets_a_new_snapshot(
-    http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch
+@contextmanager
+def slow_stream(server: str, table: str = "users_ui") -> Iterator[Iterator[Event]]:
+    """As `stream`, with next to no room on the client's side for what is not read."""
+    with socket.socket() as connection:
+        connection.settimeout(WAIT_SECONDS)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, port = server.removeprefix("http://").split(":")
+        connection.connect((host, int(port)))
+        asked = HTTPConnection(host)
+        asked.sock = connection
+        asked.request("GET", f"/api/tables/{table}/changes")
+        with asked.getresponse() as response:
+            lines = (line.decode().removesuffix("\n") for line in iter(response.readline, b""))
+            yield (parsed(f"{line}\n{next(lines)}") for line in lines if line.startswith("event: "))
+
+
+def test_a_client_that_stops_reading_takes_up_little_and_goes_on_with_a_new_snapshot(
+    server: str, http: httpx.Client, service: Service
 ) -> None:
-    monkeypatch.setattr("turnout.serve.changes.QUEUED_EVENTS", 5)
-    many = [(str(number), number) for number in range(5_000)]
-    with stream(http) as events:
-        next(events)
-        # More than all buffers between the two take, while nobody reads.
-        for generation in range(1, 41):
-            swap(service, generation, many)
-        change(service, [("last", 1)])
+    told: list[weakref.ref[object]] = []
+    service.tables.registry.subscribe("users_ui", lambda event: told.append(weakref.ref(event)))
+    with slow_stream(server) as events:
         copy, kinds = Copy(), list[str]()
+        copy.take(next(events))
+        for number in range(400):  # 25 MB: more than all buffers between the two take
+            rows = [(str(row), number) for row in range(number, number + 800)]
+            if number % 150 == 149:
+                swap(service, number, rows)
+            else:
+                change(service, rows, removes=[str(number - 1)])
+        # Wherever it waits. Texts that every client gets are kept for a while.
+        until(
+            lambda: sum(event() is not None for event in told) <= QUEUED_ROWS // 800 + 64 + 2,
+            "what is not read is given up",
+        )
         while not copy.shows(service):
             event = next(events)
             kinds.append(event.kind)
             copy.take(event)
+        assert "snapshot" in kinds
+        assert len(kinds) < 400
+        shown = http.get("/api/tables/users_ui").json()
+        assert shown["generation"] == copy.generation
+        assert shown["rows"] == [{name: row[name] for name in row if name != ROW} for row in copy.rows.values()]
         change(service, [("later", 2)])
         assert next(events).ids == ["later"]
-    assert "snapshot" in kinds
-    assert len(kinds) < 40
+
+
+def test_a_large_table_is_sent_only_as_fast_as_it_is_read(
+    server: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[object] = []
+
+    def note(state: Snapshot, name: str, start: int) -> bytes:
+        encoded.append(state)
+        return _encoded(state, name, start)
+
+    monkeypatch.setattr("turnout.serve.changes._encoded", note)
+    rows, pieces = 150_000, 150_000 // PIECE_ROWS  # 13 MB
+    change(service, [(str(row), row) for row in range(rows)])
+    with slow_stream(server) as slow:
+        until(lambda: encoded, "the first piece is sent")
+        with slow_stream(server) as other:
+            assert len(next(other).ids) == rows
+        # The other one began later and has it all: so the first one has been waiting.
+        assert 0 < encoded.count(encoded[0]) < pieces
+        change(service, [("later", 2)])
+        copy = Copy()
+        while not copy.shows(service):
+            copy.take(next(slow))
+    assert encoded.count(encoded[0]) == pieces
 
 
 # -- without a server: what a client does not read is under control

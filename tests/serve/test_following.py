@@ -28,7 +28,7 @@ async def soon() -> None:
     await asyncio.sleep(0)
 
 
-def test_the_rows_come_first_and_then_each_event_on_the_event_loop() -> None:
+def test_the_rows_come_first_and_then_each_event() -> None:
     registry, taken = table(), list[Event]()
 
     async def follow() -> None:
@@ -37,8 +37,6 @@ def test_the_rows_come_first_and_then_each_event_on_the_event_loop() -> None:
         assert (await following.begin()).rows.get_column(ROW).to_list() == ["before"]
         put(registry, "a")
         put(registry, "b")
-        assert taken == []  # not where the table is changed
-        await soon()
         assert ids(taken) == ["a", "b"]
 
     asyncio.run(follow())

@@ -480,7 +480,7 @@ def test_a_viewer_that_does_not_read_is_told_to_start_over(
             with suppress(ConnectionClosed):
                 for _ in range(200):
                     socket.send(viewer.sent[-1])
-            until(sessions[-1]._behind.is_set, "nothing more fits between the two")
+            until(sessions[-1]._answers.behind.is_set, "nothing more fits between the two")
             with suppress(ConnectionClosed):
                 while True:
                     socket.recv(timeout=10)
