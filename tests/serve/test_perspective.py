@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import perspective
@@ -10,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -247,10 +250,10 @@ def test_a_viewer_that_asks_for_a_port_gets_one_that_nobody_has(recorder: Record
 
 
 class Viewer:
-    """A client at the other end of the socket."""
+    """A client at the other end of the socket, which reads while it is awake."""
 
-    def __init__(self, socket: ClientConnection) -> None:
-        self.socket = socket
+    def __init__(self, socket: ClientConnection, awake: threading.Event) -> None:
+        self.socket, self._awake = socket, awake
         self.sent: list[bytes] = []
         self.client = perspective.Client(self._send)
         self.closed: int | None = None
@@ -265,6 +268,7 @@ class Viewer:
     def _listen(self) -> None:
         try:
             for message in self.socket:
+                self._awake.wait()
                 assert isinstance(message, bytes)
                 self.client.handle_response(message)
         except ConnectionClosed:
@@ -290,13 +294,22 @@ def address(server: str) -> str:
 
 
 @contextmanager
-def viewing(address: str) -> Iterator[Viewer]:
-    with connect(address, max_size=None) as socket:
-        viewer = Viewer(socket)
+def viewing(address: str, awake: threading.Event | None = None) -> Iterator[Viewer]:
+    awake = awake or _always()
+    # What is compressed takes long to fill the buffers between the two.
+    with connect(address, max_size=None, max_queue=1, compression=None) as socket:
+        viewer = Viewer(socket, awake)
         try:
             yield viewer
         finally:
+            awake.set()
             viewer.close()
+
+
+def _always() -> threading.Event:
+    awake = threading.Event()
+    awake.set()
+    return awake
 
 
 @pytest.fixture
@@ -459,18 +472,40 @@ def test_a_viewer_gets_a_port_and_goes_on(viewer: Viewer) -> None:
     assert table.size() == 0
 
 
-def test_a_viewer_that_does_not_read_is_told_to_start_over(
-    address: str, service: Service, monkeypatch: pytest.MonkeyPatch
+class Sessions:
+    """The server's side of every viewer, in the order in which they came."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun: list[Session] = []
+        self.over: list[Session] = []
+        sessions = self
+
+        class Noted(Session):
+            def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
+                super().__init__(websocket, server, pool)
+                sessions.begun.append(self)
+                self._server = SimpleNamespace(new_session=lambda emit: noted(self, server.new_session(emit)))
+
+        def noted(session: Session, inner: Any) -> SimpleNamespace:
+            def close() -> None:
+                inner.close()
+                sessions.over.append(session)
+
+            return SimpleNamespace(handle_request=inner.handle_request, close=close)
+
+        monkeypatch.setattr("turnout.serve.perspective.Session", Noted)
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
+    return Sessions(monkeypatch)
+
+
+@pytest.mark.parametrize("bound", [("QUEUED_MESSAGES", 5), ("QUEUED_BYTES", 1_000_000)], ids=["messages", "bytes"])
+def test_a_viewer_that_asks_and_does_not_read_is_told_to_start_over(
+    address: str, service: Service, sessions: Sessions, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
 ) -> None:
-    monkeypatch.setattr("turnout.serve.perspective.QUEUED_MESSAGES", 5)
-    sessions: list[Session] = []
-
-    class Noted(Session):
-        def __init__(self, *parts: Any) -> None:
-            super().__init__(*parts)
-            sessions.append(self)
-
-    monkeypatch.setattr("turnout.serve.perspective.Session", Noted)
+    monkeypatch.setattr(f"turnout.serve.perspective.{bound[0]}", bound[1])
     change(service, [(str(number), number) for number in range(5_000)])
     with viewing(address) as viewer:
         view = viewer.table().view()
@@ -480,12 +515,34 @@ def test_a_viewer_that_does_not_read_is_told_to_start_over(
             with suppress(ConnectionClosed):
                 for _ in range(200):
                     socket.send(viewer.sent[-1])
-            until(sessions[-1]._answers.behind.is_set, "nothing more fits between the two")
+            until(lambda: sessions.over == sessions.begun[1:], "Perspective works for it no more")
             with suppress(ConnectionClosed):
                 while True:
                     socket.recv(timeout=10)
             assert socket.close_code == TRY_AGAIN_LATER
         assert view.num_rows() == 5_000
+
+
+def test_a_viewer_that_falls_asleep_is_dropped_and_the_others_go_on(
+    address: str, service: Service, sessions: Sessions, viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnout.serve.perspective.QUEUED_BYTES", 1_000_000)
+    view, awake = viewer.table().view(), threading.Event()
+    awake.set()
+    with viewing(address, awake) as sleeper:
+        sleeper.table().view().on_update(lambda *_: None, mode="row")
+        awake.clear()
+        rows = [(str(number), number) for number in range(20_000)]
+
+        def dropped() -> bool:
+            change(service, rows)
+            return sessions.over == sessions.begun[1:]
+
+        until(dropped, "Perspective works for it no more", seconds=60)
+        change(service, [("last", 1)])
+        until(lambda: view.num_rows() == 20_001, "the other one sees what comes")
+        awake.set()
+        assert sleeper.wait_until_closed() == TRY_AGAIN_LATER
 
 
 def test_viewers_that_come_and_go_in_the_middle_of_a_question_do_no_harm(
