@@ -7,19 +7,24 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.histories import histories, schemas
 from tests.serve.feeding import change, swap, users
+from tests.shown import NAMES, Shown
 from tests.waiting import until
+from turnout.schema import JoinSchema, JoinType, Match
 from turnout.serve.changes import PIECE_ROWS, QUEUED_ROWS, Changes, _encoded
 from turnout.service import Service
 from turnout.tables.delta import ROW
-from turnout.tables.registry import Listener, Snapshot
+from turnout.tables.registry import Listener, Registry, Snapshot
 
 WAIT_SECONDS = 10.0
 
@@ -76,9 +81,19 @@ class Copy:
             self.rows = {row[ROW]: row for row in event.data["rows"]}
 
     def shows(self, service: Service, table: str = "users_ui") -> bool:
-        snapshot = service.tables.registry.snapshot(table)
-        now = {row[ROW]: row for row in snapshot.rows.to_dicts()}
-        return (self.rows, self.generation) == (now, snapshot.generation)
+        return self.state == state_of(service.tables.registry, table)
+
+    @property
+    def state(self) -> "State":
+        return self.generation, self.rows
+
+
+State = tuple[int, dict[str, dict[str, object]]]
+
+
+def state_of(registry: Registry, table: str) -> State:
+    snapshot = registry.snapshot(table)
+    return snapshot.generation, {row[ROW]: row for row in snapshot.rows.to_dicts()}
 
 
 def test_first_comes_a_snapshot_then_each_change_and_swap_in_order(http: httpx.Client, service: Service) -> None:
@@ -272,11 +287,11 @@ def test_a_large_table_is_sent_only_as_fast_as_it_is_read(
 
 
 @contextmanager
-def one_stream(service: Service) -> Iterator["Reader"]:
+def one_stream(registry: Registry, table: str = "users_ui") -> Iterator["Reader"]:
     with asyncio.Runner() as runner:
 
         async def start() -> AsyncIterator[bytes]:
-            return Changes(service.tables.registry, "users_ui").stream()
+            return Changes(registry, table).stream()
 
         reader = Reader(runner, runner.run(start()))
         try:
@@ -295,10 +310,13 @@ class Reader:
         async def read() -> bytes:
             return await asyncio.wait_for(anext(self._texts), WAIT_SECONDS)
 
-        return self._runner.run(read()).decode().removesuffix("\n\n")
+        return self._runner.run(read()).decode()
 
     def event(self) -> Event:
-        return parsed(self.read())
+        text = self.read()
+        while not text.endswith("\n\n"):  # a large one comes in pieces
+            text += self.read()
+        return parsed(text.removesuffix("\n\n"))
 
     async def close(self) -> None:
         async with aclosing(self._texts):  # type: ignore[type-var]  # it is a generator
@@ -309,7 +327,7 @@ def test_what_does_not_fit_into_the_queue_is_replaced_by_one_snapshot(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnout.serve.changes.QUEUED_EVENTS", 3)
-    with one_stream(service) as reader:
+    with one_stream(service.tables.registry) as reader:
         assert reader.event().kind == "snapshot"
         for number in range(3):
             change(service, [(str(number), number)])
@@ -327,8 +345,53 @@ def test_what_does_not_fit_into_the_queue_is_replaced_by_one_snapshot(
 
 def test_a_quiet_table_says_that_it_is_still_there(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turnout.serve.changes.KEEP_ALIVE_SECONDS", 0.01)
-    with one_stream(service) as reader:
+    with one_stream(service.tables.registry) as reader:
         reader.read()
-        assert reader.read() == reader.read() == ": still here"
+        assert reader.read() == reader.read() == ": still here\n\n"
         change(service, [("1", 1)])
         assert reader.event().ids == ["1"]
+
+
+# -- what a viewer makes of the events
+
+
+@st.composite
+def bounded_schemas(draw: st.DrawFn) -> JoinSchema:
+    schema, limits = draw(schemas()), st.sampled_from([1, 3, 6, 1_000])
+    left, right = (replace(side, max_rows=draw(limits)) for side in (schema.left, schema.right))
+    return replace(schema, left=left, right=right, max_rows=draw(limits))
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_whoever_replays_the_events_only_ever_has_what_a_snapshot_had_and_ends_with_what_it_has(
+    data: st.DataObject,
+) -> None:
+    schema = data.draw(bounded_schemas())
+    shown, table = Shown(schema), data.draw(st.sampled_from([NAMES.left, NAMES.right, NAMES.joined]))
+    history, copy, at = [state_of(shown.registry, table)], Copy(), 0
+
+    def read() -> None:
+        """The next state of the copy: one that the table has had, never one before the last."""
+        nonlocal at
+        copy.take(reader.event())
+        assert copy.state in history[at:]
+        at = history.index(copy.state, at)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("turnout.serve.changes.QUEUED_EVENTS", data.draw(st.sampled_from([2, 1_000])))
+        patched.setattr("turnout.serve.changes.QUEUED_ROWS", data.draw(st.sampled_from([4, 1_000])))
+        patched.setattr("turnout.serve.changes.PIECE_ROWS", data.draw(st.sampled_from([1, 2, 1_000])))
+        with one_stream(shown.registry, table) as reader:
+            read()
+            for message in data.draw(histories(schema)):
+                if shown.registry.generation == 0 or data.draw(st.integers(0, 3)) == 0:
+                    join, match = data.draw(st.sampled_from(JoinType)), data.draw(st.sampled_from(Match))
+                    shown.show(join, match, shown.registry.generation + 1)
+                    history.append(state_of(shown.registry, table))
+                shown.send(message)
+                history.append(state_of(shown.registry, table))
+                if copy.state != history[-1] and data.draw(st.booleans()):
+                    read()
+            while copy.state != history[-1]:
+                read()
