@@ -29,7 +29,14 @@ class Sender:
     """Sends to Kafka as any producer would, and says where each message went."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "message.max.bytes": 2_000_000})
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "linger.ms": 0,
+                "message.max.bytes": 2_000_000,
+                "log_level": 0,  # some tests stop the broker
+            }
+        )
 
     def send(
         self, topic: str, value: bytes | None, partition: int = 0, timestamp_ms: int = 0, key: bytes | None = None
@@ -51,19 +58,26 @@ class Sender:
 
 class Rig:
     def __init__(
-        self, broker: EmbeddedBroker, spark: SparkSession, state_dir: Path, config: str, partitions: int = 1
+        self,
+        broker: EmbeddedBroker,
+        spark: SparkSession,
+        state_dir: Path,
+        config: str,
+        partitions: int = 1,
+        bus: EmbeddedBroker | None = None,
     ) -> None:
+        """Where no `bus` is given, the broker with the data is it too."""
         tag = uuid.uuid4().hex[:8]
         file = state_dir / "turnout.yaml"
         file.write_text(config.replace("TAG", tag))
-        kafka = {"kafka.bootstrap.servers": broker.bootstrap, "bus.bootstrap.servers": broker.bootstrap}
+        kafka = {"kafka.bootstrap.servers": broker.bootstrap, "bus.bootstrap.servers": (bus or broker).bootstrap}
         self.config: Config = load(file, env={}, overrides={**kafka, "state_dir": str(state_dir)})
-        self.cluster = Cluster({"bootstrap.servers": broker.bootstrap})
+        self.cluster, self.bus = Cluster(self.config.kafka), Cluster(self.config.bus)
         join, tables = self.config.join, self.config.tables
         self.topics = Topics(tables[join.left].topic, tables[join.right].topic)
         self.cluster.create_topics([self.topics.left, self.topics.right], partitions)
         self.tables = PublicTables(self.config)
-        self.builder = PipelineBuilder(self.config, lambda: spark, self.cluster, self.cluster, self.tables.rejected)
+        self.builder = PipelineBuilder(self.config, lambda: spark, self.cluster, self.bus, self.tables.rejected)
         self.sender = Sender(broker.bootstrap)
         self._generation = 0
 

@@ -102,7 +102,7 @@ def test_only_this_machine_can_connect(broker: EmbeddedBroker) -> None:
         assert probe.connect_ex(("127.0.0.2", port)) != 0
 
 
-def test_a_restart_keeps_topics_data_and_identity_on_another_port(own_broker: EmbeddedBroker) -> None:
+def test_a_restart_keeps_topics_data_identity_and_port(own_broker: EmbeddedBroker) -> None:
     own_broker.start()
     before = own_broker.bootstrap
     create(before, "kept")

@@ -1,83 +1,17 @@
 """A switch from end to end: a control message on a real topic, real pipelines, and a viewer that stays open."""
 
-import json
 import logging
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig
+from tests.live.running import CONFIG, Running, Viewer, fill
 from tests.waiting import until
-from turnout.control.listener import ControlListener
-from turnout.control.message import compose
 from turnout.kafka.embedded import EmbeddedBroker
-from turnout.orchestrator.desired import Desired
-from turnout.orchestrator.orchestrator import History, Orchestrator
-from turnout.orchestrator.parts import CONTROL, Trouble
-from turnout.tables.delta import apply
-from turnout.tables.public import control_fields
-from turnout.tables.registry import Changed, Event
-
-CONFIG = """
-tables:
-  users:    {topic: users-TAG,    columns: {userId: string, name: string},     start: earliest}
-  accounts: {topic: accounts-TAG, columns: {userId: string, balance: double}, start: earliest}
-join: {left: users, right: accounts, on: userId}
-control: {topic: control-TAG}
-switch: {linger_seconds: 2}
-"""
-
-
-class Running:
-    """The service's heart in this process: it can be stopped and started again on the same state."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.rig, config = rig, rig.config
-        default = Desired(rig.topics, config.join.type)
-        self._orchestrator = Orchestrator(
-            default,
-            control_fields(config),
-            config.switch,
-            rig.builder,
-            rig.tables,
-            time.monotonic,
-            lambda: int(time.time() * 1000),
-        )
-        self._orchestrator.start()
-        self._listener = ControlListener(
-            rig.cluster,
-            config.control.topic,
-            lambda messages: self._orchestrator.post(History(messages)),
-            self._orchestrator.post,
-            lambda trouble: self._orchestrator.post(Trouble(CONTROL, trouble)),
-        )
-        self._listener.start()
-
-    def stop(self) -> None:
-        self._listener.stop()
-        self._orchestrator.stop()
-
-    def outcome(self, offset: int | None) -> str | None:
-        rows = self.rig.rows("control_raw").filter(pl.col("offset") == offset)
-        return rows["outcome"][0] if rows.height else None
-
-    def control(self, **fields: str) -> str:
-        """Send a control message and wait for its outcome."""
-        sent = self.rig.sender.send_row(self.rig.config.control.topic, fields)
-        until(lambda: self.outcome(sent.offset()), f"the outcome of {fields}", 60)
-        return str(self.outcome(sent.offset()))
-
-    def undo(self) -> str:
-        """Send what an undo publishes and wait for its outcome."""
-        previous = self._orchestrator.previous
-        assert previous is not None
-        fields: dict[str, str] = json.loads(compose(previous, control_fields(self.rig.config)))
-        return self.control(**fields)
 
 
 @pytest.fixture
@@ -97,34 +31,6 @@ def running(rig: Rig) -> Iterator[Running]:
     running = Running(rig)
     yield running
     running.stop()
-
-
-def fill(rig: Rig, users: str, accounts: str, name: str) -> None:
-    for number in range(50):
-        rig.sender.send_row(users, {"userId": f"u{number}", "name": name})
-    rig.sender.send_row(accounts, {"userId": "u0", "balance": 1.0})
-
-
-class Viewer:
-    """Keeps a table by its events alone, and remembers what it saw of `column` after each."""
-
-    def __init__(self, rig: Rig, name: str, column: str) -> None:
-        self._column = column
-        self.seen: list[set[str]] = []
-        self.swaps: list[int] = []
-        self._rows = rig.tables.registry.subscribe(name, self._note).rows
-
-    def _note(self, event: Event) -> None:
-        if isinstance(event, Changed):
-            self._rows = apply(self._rows, [event.delta])
-        else:
-            self._rows = event.rows
-            self.swaps.append(event.generation)
-        self.seen.append(set(self._rows[self._column]))
-
-    @property
-    def rows(self) -> pl.DataFrame:
-        return self._rows
 
 
 def test_a_viewer_stays_open_through_switches_and_never_sees_a_mix_or_nothing(rig: Rig, running: Running) -> None:

@@ -82,10 +82,11 @@ class Cluster:
             raise _missing(topic, self.bootstrap)
         return state.partitions
 
-    def describe(self, topics: Sequence[str]) -> dict[str, TopicState | None]:
+    def describe(self, topics: Sequence[str], seconds: float | None = None) -> dict[str, TopicState | None]:
         """Topic -> what it is now, None if it is not there."""
         # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
-        answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=REQUEST_SECONDS)
+        seconds = REQUEST_SECONDS if seconds is None else seconds
+        answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=seconds)
         found: dict[str, TopicState | None] = {}
         for topic, answer in answers.items():
             try:

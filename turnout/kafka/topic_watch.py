@@ -11,6 +11,8 @@ from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster, TopicState
 
 ASK_SECONDS = 1.0
+ANSWER_SECONDS = 4.0
+"""A broker that takes longer is in trouble."""
 
 Topics = Mapping[str, TopicState]
 
@@ -50,7 +52,7 @@ class TopicWatch:
     def _ask(self) -> str | None:
         """What happened to the topics, if anything did."""
         try:
-            found = self._cluster.describe(list(self._topics))
+            found = self._cluster.describe(list(self._topics), ANSWER_SECONDS)
         except KafkaError as error:
             self._tell(str(error))
             return None

@@ -92,7 +92,6 @@ class PipelineBuild:
         except BuildFailed:
             self._builder.planner.failed(plan)
             raise
-        self._check()
         self._builder.planner.succeeded(plan)
         return running
 
@@ -123,12 +122,13 @@ class PipelineBuild:
             positions = {**positions, **self._builder.committed(manifest)}
         self._mark(running)
         running.query.go_live(self._given_up)
+        running.query.watch(self._lost)
         self._check()
         crash_point(CrashPoint.RUNNING)
         if self._builder.tells_each_message:
             last = self._builder.last_messages(positions, self._builder.ends(manifest))
             running.changelog.progress.wait_until_worked(last, self._given_up)
-        running.query.watch(self._lost)
+        self._check()
         crash_point(CrashPoint.READY)
 
     def _mark(self, running: RunningPipeline) -> None:

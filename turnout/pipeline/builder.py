@@ -96,15 +96,8 @@ class PipelineBuilder:
             self._on_rejected,
             on_lost,
         )
-        query = Pipeline(
-            self._spark(),
-            manifest,
-            self._manifests.checkpoint(manifest),
-            self._schema,
-            self._kafka,
-            self._trigger,
-            plan.data_lost,
-        )
+        checkpoint = self._manifests.checkpoint(manifest)
+        query = Pipeline(self._spark(), plan, checkpoint, self._schema, self._kafka, self._trigger)
         on_bus = {topic: state for topic, state in self._bus.describe(bus_topics).items() if state is not None}
         watches = [
             TopicWatch(self._data, plan.topics, on_lost, partial(on_trouble, "data")),

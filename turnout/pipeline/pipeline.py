@@ -1,9 +1,11 @@
 """One Structured Streaming query over one set of topics: catches up in micro-batches, then runs in real time."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +18,7 @@ from turnout.config import Trigger
 from turnout.errors import BuildFailed
 from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 from turnout.pipeline.cogroup import changelog
-from turnout.pipeline.manifest import Manifest
+from turnout.pipeline.plan import Plan
 from turnout.schema import JoinSchema
 
 # Real-time mode commits at the end of each batch, and rows wait about a second there: seldom is better. A restart
@@ -41,17 +43,14 @@ class Pipeline:
     def __init__(
         self,
         spark: SparkSession,
-        manifest: Manifest,
+        plan: Plan,
         checkpoint: Path,
         schema: JoinSchema,
         kafka: KafkaOptions,
         trigger: Trigger,
-        data_lost: bool = False,
     ) -> None:
-        """`data_lost`: Kafka no longer has all that the checkpoint goes on from, and that has been said."""
-        self._spark, self._manifest, self._checkpoint = spark, manifest, checkpoint
+        self._spark, self._plan, self._manifest, self._checkpoint = spark, plan, plan.manifest, checkpoint
         self._schema, self._kafka, self._trigger = schema, kafka, trigger
-        self._data_lost = data_lost
         self._query: StreamingQuery | None = None
         self._stopping = threading.Event()
 
@@ -134,12 +133,11 @@ class Pipeline:
                 self._spark.catalog.dropTempView(view)
 
     def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
-        starts = json.dumps({topic: self._manifest.starts[topic]})
         kafka = {
             **_prefixed(self._kafka.data),
             "subscribe": topic,
-            "startingOffsets": starts,
-            "failOnDataLoss": str(not self._data_lost).lower(),
+            "startingOffsets": json.dumps({topic: self._plan.starts(topic)}),
+            "failOnDataLoss": str(not self._plan.data_lost).lower(),
             **options,
         }
         return self._spark.readStream.format("kafka").options(**kafka).load()
@@ -174,7 +172,15 @@ def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in properties.items()}
 
 
+# What Spark puts in front of the reason, which people then no longer see.
+_PREAMBLE = re.compile(
+    r"^(\[STREAM_FAILED\] Query \[.*?\] terminated with exception: )?"
+    r"(Job aborted due to stage failure: .*?most recent failure: Lost task [^:]*: )?"
+)
+
+
 def _reason(error: BaseException) -> str:
-    """The first lines of what Spark says: the rest is a stack trace, and stands in Spark's log."""
-    text = " ".join(line.strip() for line in str(error).splitlines()[:3])
+    """The first lines of what Spark says: the stack trace stands in Spark's log."""
+    lines = takewhile(lambda line: not line.startswith("at "), map(str.strip, str(error).splitlines()[:3]))
+    text = _PREAMBLE.sub("", " ".join(lines))
     return text if len(text) <= REASON_CHARS else text[:REASON_CHARS] + "…"

@@ -15,6 +15,9 @@ from turnout.schema import Topics
 RESUME_TRIES = 2
 """How often a checkpoint may fail before it is given up: the first time may have had another reason."""
 
+FROM_THE_BEGINNING = -2
+"""As Spark has it. A partition that was added later is read from its beginning."""
+
 log = logging.getLogger(__name__)
 
 
@@ -29,7 +32,12 @@ class Plan:
     positions: Mapping[str, Offsets]
     """Where each topic is read on."""
     data_lost: bool
-    """Kafka has deleted messages before they were read."""
+    """Kafka has deleted messages before they were read, and that has been said."""
+
+    def starts(self, topic: str) -> dict[str, int]:
+        """Where the query begins if it has not committed anything; Spark wants to know it of every partition."""
+        known = self.manifest.starts[topic]
+        return {str(part): known.get(str(part), FROM_THE_BEGINNING) for part in self.topics[topic].partitions}
 
 
 class Planner:
