@@ -160,6 +160,12 @@ def test_json_has_the_generation_and_the_rows_without_their_ids() -> None:
     }
 
 
+def test_json_of_many_rows_has_them_all_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.serve.snapshot._PART_ROWS", 2)
+    assert json.loads(encoded(PEOPLE, Format.JSON))["rows"] == PEOPLE.drop(ROW).to_dicts()
+    assert json.loads(encoded(PEOPLE.clear(), Format.JSON))["rows"] == []
+
+
 def test_csv_has_a_header_and_tells_null_from_empty() -> None:
     text = encoded(PEOPLE[2:], Format.CSV).decode()
     assert text.splitlines() == [

@@ -27,6 +27,9 @@ MEDIA_TYPES: Mapping[Format, str] = {
     Format.ARROW: "application/vnd.apache.arrow.stream",
 }
 
+# Rows as Python objects take many times the memory that the table takes: so many are made at once, and no more.
+_PART_ROWS = 10_000
+
 _OPERATORS: Mapping[str, Callable[[pl.Expr, object], pl.Expr]] = {
     "==": lambda column, value: column == value,
     "!=": lambda column, value: column != value,
@@ -58,7 +61,8 @@ def select(
 def encode(snapshot: Snapshot, rows: pl.DataFrame, form: Format) -> bytes:
     rows = rows.drop(ROW)
     if form is Format.JSON:
-        return orjson.dumps({"generation": snapshot.generation, "rows": rows.to_dicts()})
+        parts = (orjson.dumps(part.to_dicts())[1:-1] for part in rows.iter_slices(_PART_ROWS))
+        return f'{{"generation":{snapshot.generation},"rows":['.encode() + b",".join(parts) + b"]}"
     stream = io.BytesIO()
     if form is Format.CSV:
         rows.write_csv(stream)
