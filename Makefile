@@ -6,7 +6,7 @@ PYTHON_IN_VENV := .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench-latency lock clean
+.PHONY: help demo test torture check format bench-latency lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -17,6 +17,9 @@ demo: .venv/.ready ## run everything on this machine, with sample data, and open
 
 test: .venv/.ready-dev ## run all tests: unit, live (real Kafka and Spark), browser (Chromium)
 	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m pytest $(ARGS)
+
+torture: .venv/.ready-dev ## kill, freeze and switch a real Turnout at random (ARGS="--seed 7 --minutes 30"; default 10)
+	@$(PYTHON_IN_VENV) -m tests.torture $(ARGS)
 
 check: .venv/.ready-dev ## formatting, lint, types
 	@$(PYTHON_IN_VENV) -m ruff format --check .
