@@ -2,9 +2,11 @@ import logging
 
 import pytest
 
-from tests.orchestrator.fakes import DEFAULT, World
+from tests.orchestrator.fakes import DEFAULT, FakeBuilder, World
+from turnout.orchestrator import orchestrator
 from turnout.orchestrator.desired import Desired
-from turnout.orchestrator.orchestrator import Stop
+from turnout.orchestrator.orchestrator import History, Stop
+from turnout.orchestrator.parts import CONTROL, Remembered, Trouble
 from turnout.orchestrator.states import State
 from turnout.schema import JoinType, Topics
 
@@ -268,3 +270,226 @@ def test_stopping_keeps_what_the_live_pipeline_needs_and_retires_the_rest(live: 
     assert pipeline.stopped
     assert not pipeline.retired
     assert live.status.state is State.STOPPED
+
+
+def restarted(world: World, *history: str) -> World:
+    """Another process on the same disk, and what it finds on the control topic."""
+    world.builder.disk.delete_doomed()
+    again = World(FakeBuilder(world.builder.disk))
+    again.start(*history)
+    return again
+
+
+def test_what_an_earlier_run_showed_is_shown_again_until_the_desired_state_is_ready(live: World) -> None:
+    world = restarted(live, TO_B)
+    assert world.build.topics == DEFAULT.topics
+    assert world.build.resumed
+    restored = world.succeed()
+    assert world.public.shown == [(2, restored.id, JoinType.LEFT)]
+    assert world.public.outcomes["0:1"] is None, "the desired state is under way"
+    assert world.build.topics == B
+    world.succeed()
+    assert world.public.outcomes["0:1"] == "applied"
+    assert world.status.desired == Desired(B, JoinType.LEFT)
+    world.pass_time(8.1)
+    assert restored.retired
+
+
+def test_what_an_earlier_run_showed_comes_first_too_if_another_state_is_desired_meanwhile(live: World) -> None:
+    world = restarted(live)
+    (id_,) = world.send(TO_B)
+    assert not world.build.cancelled
+    world.succeed()
+    assert world.status.desired == DEFAULT
+    assert world.build.topics == B
+    world.succeed()
+    assert world.public.outcomes[id_] == "applied"
+
+
+def test_if_what_an_earlier_run_showed_cannot_be_shown_the_desired_state_has_to_do(live: World) -> None:
+    world = restarted(live, TO_B)
+    world.fail("the checkpoint is damaged")
+    assert world.build.topics == B
+    world.succeed()
+    assert world.status.state is State.LIVE
+    assert world.public.outcomes["0:1"] == "applied"
+    assert world.builder.swept[-1] == {B}, "nobody needs the earlier one any more"
+
+
+def test_if_neither_can_be_shown_both_are_tried_again_by_turns(live: World) -> None:
+    world = restarted(live, TO_B)
+    for pause in (1, 2, 4):
+        world.fail("the checkpoint is damaged")
+        world.fail("no leader")
+        assert world.status.state is State.DEGRADED
+        assert "no leader" in world.status.message
+        world.pass_time(pause - 0.1)
+        assert world.build.over
+        world.pass_time(0.2)
+        assert world.build.topics == DEFAULT.topics
+    world.succeed()
+    assert world.status.desired == DEFAULT
+    world.fail("no leader")
+    assert world.public.outcomes["0:1"] == "rejected: no leader"
+    assert world.status.state is State.LIVE
+
+
+def test_generation_numbers_go_on_after_a_restart_and_none_is_used_twice(live: World) -> None:
+    live.send('{"joinType": "inner"}')
+    world = restarted(live, '{"joinType": "inner"}')
+    world.succeed()
+    assert world.status.generation == 3
+    world.public.broken = True
+    world.send('{"joinType": "full"}')
+    assert world.status.generation == 3
+    world.public.broken = False
+    world.send('{"joinType": "anti"}')
+    assert world.status.generation == 5, "the fourth is written down, although it was never shown"
+
+
+def test_trouble_degrades_what_is_live_until_it_is_over(live: World) -> None:
+    live.orchestrator.step([Trouble(live.pipeline.id, "the broker does not answer")])
+    assert (live.status.state, live.status.message) == (State.DEGRADED, "the broker does not answer")
+    live.orchestrator.step([Trouble(CONTROL, "nor for control"), Trouble("another", "who cares")])
+    assert live.status.message == "the broker does not answer", "that is the worse one"
+    live.orchestrator.step([Trouble(live.pipeline.id, None)])
+    assert (live.status.state, live.status.message) == (State.DEGRADED, "nor for control")
+    live.orchestrator.step([Trouble(CONTROL, None)])
+    assert live.status.state is State.LIVE
+    assert live.status.generation == 1
+
+
+def test_trouble_that_began_before_a_switch_is_told_after_it(live: World) -> None:
+    live.send(TO_B)
+    live.orchestrator.step([Trouble(CONTROL, "the broker does not answer")])
+    said = [live.status.state]
+    live.succeed()
+    assert [*said, live.status.state] == [State.BUILDING, State.DEGRADED]
+
+
+def test_trouble_with_the_control_topic_is_told_before_anything_came_from_it() -> None:
+    world = World()
+    world.orchestrator.step([Trouble(CONTROL, "the broker does not answer")])
+    assert (world.status.state, world.status.message) == (State.DEGRADED, "the broker does not answer")
+    assert not world.builder.builds
+    world.orchestrator.step([Trouble(CONTROL, None)])
+    world.start()
+    world.succeed()
+    assert world.status.state is State.LIVE
+
+
+def test_the_trouble_of_a_pipeline_ends_with_it(live: World) -> None:
+    live.orchestrator.step([Trouble(live.pipeline.id, "the broker does not answer")])
+    live.die(live.pipeline, "executor lost")
+    live.pass_time(1.1)
+    assert live.build.resumed, "it has the same id"
+    live.succeed()
+    assert live.status.state is State.LIVE
+
+
+def test_a_dead_pipeline_is_not_said_to_be_live_when_trouble_is_over(live: World) -> None:
+    live.die(live.pipeline, "executor lost")
+    said = len(live.public.statuses)
+    live.orchestrator.step([live.message(TO_B), Trouble(CONTROL, None)])
+    assert State.LIVE not in [status.state for status in live.public.statuses[said:]]
+
+
+def test_a_dead_pipeline_is_retired_when_switched_away_from(live: World) -> None:
+    dead = live.pipeline
+    live.send(TO_B)
+    live.die(dead, "executor lost")
+    assert live.status.state is State.BUILDING, "the build goes on"
+    live.succeed()
+    assert dead.retired
+    live.send('{"leftTopic": "left", "rightTopic": "right"}')
+    assert live.build.topics == DEFAULT.topics, "there is nothing to go back to"
+
+
+def test_a_lingering_pipeline_that_dies_is_retired(live: World) -> None:
+    old = live.pipeline
+    live.send(TO_B)
+    live.succeed()
+    live.die(old, "executor lost")
+    assert old.retired
+    assert live.status.state is State.LIVE
+    live.die(old, "executor lost")  # a second part of it has noticed
+
+
+def test_a_pipeline_that_cannot_be_promoted_is_not_shown_and_the_old_one_goes_on(live: World) -> None:
+    old = live.pipeline
+    (id_,) = live.send(TO_B)
+    live.builder.disk.full = True
+    new = live.succeed()
+    assert str(live.public.outcomes[id_]).startswith("rejected: the disk is full")
+    assert new.retired
+    assert len(live.public.shown) == 1
+    assert live.pipeline is old
+    assert old.runs
+    assert live.status.state is State.LIVE
+
+
+@pytest.mark.parametrize("fault", ["disk", "tables"])
+def test_a_join_type_that_cannot_be_shown_leaves_the_pipeline_alone(live: World, fault: str) -> None:
+    live.builder.disk.full, live.public.broken = fault == "disk", fault == "tables"
+    (id_,) = live.send('{"joinType": "full"}')
+    assert str(live.public.outcomes[id_]).startswith("rejected: ")
+    assert live.pipeline.runs
+    assert (live.status.state, live.status.desired) == (State.LIVE, DEFAULT)
+    live.builder.disk.full = live.public.broken = False
+    live.send('{"joinType": "full"}')
+    assert live.status.desired.join is JoinType.FULL
+
+
+def test_a_build_that_is_ready_just_after_another_state_was_desired_is_not_shown(live: World) -> None:
+    live.builder.topics.add("c")
+    live.send(TO_B)
+    outdated = live.build
+    late = outdated.succeed()
+    live.orchestrator.step([live.message('{"leftTopic": "c"}'), *live.inbox])
+    assert len(live.public.shown) == 1
+    assert late.retired
+    assert live.build.topics == Topics("c", "right_b")
+
+
+def test_a_build_that_fails_just_after_another_state_was_desired_rejects_nothing(live: World) -> None:
+    live.builder.topics.add("c")
+    live.send(TO_B)
+    live.build.fail("the query died")
+    newer = live.message('{"leftTopic": "c"}')
+    live.orchestrator.step([newer, *live.inbox])
+    assert live.public.outcomes[newer.id] is None
+    live.inbox.clear()
+    live.succeed()
+    assert live.public.outcomes[newer.id] == "applied"
+
+
+def test_a_build_whose_time_is_up_when_another_state_is_desired_rejects_nothing(live: World) -> None:
+    live.builder.topics.add("c")
+    live.send(TO_B)
+    live.now += 61
+    (id_,) = live.send('{"leftTopic": "c"}')
+    assert live.public.outcomes[id_] is None
+    assert live.build.topics == Topics("c", "right_b")
+
+
+def test_an_unexpected_failure_does_not_end_the_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(orchestrator, "FIRST_RETRY_SECONDS", 0)
+    world = World()
+    failures = [ZeroDivisionError("a defect")]
+    recall = world.builder.remembered
+
+    def remembered() -> Remembered | None:
+        if failures:
+            raise failures.pop()
+        return recall()
+
+    world.builder.remembered = remembered  # type: ignore[method-assign]
+    del world.orchestrator.post  # the fake one: its inbox is not read by the thread
+    world.orchestrator.post(History([]))
+    world.orchestrator.post(History([]))
+    world.orchestrator.start()
+    world.orchestrator.stop()
+    assert world.status.state is State.STOPPED
+    assert "a defect" in caplog.text

@@ -12,6 +12,8 @@ from turnout.schema import Topics
 
 log = logging.getLogger(__name__)
 
+_Entry = tuple[ControlMessage, Request]
+
 
 @dataclass
 class Folded:
@@ -54,34 +56,30 @@ class Clerk:
     def fold(self, default: Desired, messages: Sequence[ControlMessage]) -> Folded:
         """All messages as one desired state. One that names a missing topic is rejected as it would be live."""
         result = Folded(default, Past(default))
-        requests: list[tuple[ControlMessage, Request]] = []
+        requests: list[_Entry] = []
         for message in messages:
             try:
                 requests.append((message, parse(message.value, self._fields)))
             except ControlRejected as rejected:
                 result.rejected.append((message, str(rejected)))
-        while faulty := self._faulty(default, requests):
+        possible, impossible = _possible(default, requests)
+        while faulty := self._faulty(default, possible):
             result.rejected.append(faulty)
             requests = [entry for entry in requests if entry[0] is not faulty[0]]
-        result.past = folded(default, [request for _, request in requests])
+            # What could not be had with the faulty one may be had without it.
+            possible, impossible = _possible(default, requests)
+        result.rejected += impossible
+        result.past = folded(default, [request for _, request in possible])
         result.desired = result.past.latest
-        if requests:
-            result.last = requests[-1][0]
-            result.superseded = [message for message, _ in requests[:-1]]
+        if possible:
+            result.last = possible[-1][0]
+            result.superseded = [message for message, _ in possible[:-1]]
         return result
 
-    def _faulty(
-        self, default: Desired, requests: Sequence[tuple[ControlMessage, Request]]
-    ) -> tuple[ControlMessage, str] | None:
-        """A message to leave out of the fold, and why."""
-        desired = default
-        for message, request in requests:
-            try:
-                desired = resolve(desired, request)
-            except ControlRejected as rejected:
-                return message, str(rejected)
+    def _faulty(self, default: Desired, requests: Sequence[_Entry]) -> tuple[ControlMessage, str] | None:
+        """A message to leave out of the fold because of a missing topic, and why."""
         try:
-            missing = self._missing(desired.topics)
+            missing = self._missing(folded(default, [request for _, request in requests]).latest.topics)
         except KafkaError as error:  # the build will meet it too, and is tried again
             log.warning("Whether the topics exist is unknown: %s", error)
             return None
@@ -102,6 +100,20 @@ class Clerk:
                 raise
             self._absent.update({topic: topic in absent for topic in unknown})
         return [topic for topic in (topics.left, topics.right) if self._absent[topic]]
+
+
+def _possible(default: Desired, requests: Sequence[_Entry]) -> tuple[list[_Entry], list[tuple[ControlMessage, str]]]:
+    """The requests that can be merged into those before them; and those that cannot, with the reason."""
+    desired, possible = default, list[_Entry]()
+    impossible: list[tuple[ControlMessage, str]] = []
+    for message, request in requests:
+        try:
+            desired = resolve(desired, request)
+        except ControlRejected as rejected:
+            impossible.append((message, str(rejected)))
+        else:
+            possible.append((message, request))
+    return possible, impossible
 
 
 def _absent(topics: Sequence[str]) -> str:

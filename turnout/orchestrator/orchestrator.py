@@ -204,15 +204,9 @@ class Orchestrator:
             log.warning("What an earlier run showed is unknown: %s", error)
         keep = {self._desired.topics}
         if self._remembered is not None:
-            self._number = self._remembered.generation
+            self._number, self._restore = self._remembered.generation, self._remembered.desired
             keep.add(self._remembered.desired.topics)
-        self._restore = self._to_restore()
         self._sweep(keep)
-
-    def _to_restore(self) -> Desired | None:
-        if self._remembered is None or self._remembered.desired.topics == self._desired.topics:
-            return None  # the desired state goes on from it anyway
-        return self._remembered.desired
 
     def _on_message(self, message: ControlMessage) -> None:
         self._public.outcome(message, None)
@@ -240,8 +234,6 @@ class Orchestrator:
         log.info("Changed: %s to %s", self._desired, desired)
         self._desired, self._pending = desired, message
         self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
-        if self._restore is not None and self._restore.topics == desired.topics:
-            self._restore = None
 
     def _reject(self, message: ControlMessage, reason: str) -> None:
         self._public.outcome(message, f"rejected: {reason}")
@@ -261,15 +253,16 @@ class Orchestrator:
     @property
     def _target(self) -> Desired:
         """What is to be shown next."""
-        return self._restore or self._desired
+        if self._restore is not None and self._restore.topics != self._desired.topics:
+            return self._restore
+        return self._desired  # which goes on from what is to be restored, if that is on the same topics
 
     def _reconcile(self) -> None:
         """Do the next thing that brings what is shown nearer to what is desired."""
         topics = self._target.topics
+        self._cancel_outdated()
         if self._attempt is not None:
-            if self._attempt.topics == topics and not self._shows(self._desired):
-                return
-            self._cancel("another state is desired")
+            return
         if self._shows(self._desired):
             self._settle()
         elif self._live is not None and self._healthy and self._live.desired.topics == topics:
@@ -293,7 +286,13 @@ class Orchestrator:
             attempt.build.cancel()
             log.info("Gave up building on %s: %s", attempt.topics, why)
 
+    def _cancel_outdated(self) -> None:
+        """Give up a build that is not wanted any more. Not before it matters: the next message may want it again."""
+        if self._attempt is not None and (self._attempt.topics != self._target.topics or self._shows(self._desired)):
+            self._cancel("another state is desired")
+
     def _on_build(self, event: CatchingUp | Ready | Failed) -> None:
+        self._cancel_outdated()  # or its pipeline would be shown, or its failure be told, as that of the desired state
         if self._attempt is None or event.build != self._attempt.number:
             return  # of a build that was given up, and cleans up
         match event:
@@ -301,6 +300,7 @@ class Orchestrator:
                 self._say(State.CATCHING_UP, f"catching up with {self._attempt.topics}")
             case Ready():
                 self._attempt = None
+                self._troubles.pop(event.pipeline.id, None)  # of one that died, and that this one goes on from
                 log.info("Ready: pipeline %s on %s", event.pipeline.id, event.pipeline.topics)
                 self._swap(event.pipeline)
             case Failed():
@@ -308,7 +308,8 @@ class Orchestrator:
                 self._on_failed(event.reason)
 
     def _swap(self, pipeline: Pipeline) -> None:
-        old, target, number = self._live, self._target, self._number + 1
+        self._number += 1  # whatever becomes of it: a number that was written down once is never used again
+        old, target, number = self._live, self._target, self._number
         self._say(State.SWITCHING, f"switching to {target}")
         try:
             # First of all a restart has to know of it: what people have seen must not be forgotten.
@@ -322,7 +323,7 @@ class Orchestrator:
             return
         crash_point(CrashPoint.SWAPPED)
         was_healthy, self._healthy = self._healthy, True
-        self._live, self._number, self._restore = Generation(number, target, pipeline), number, None
+        self._live, self._restore = Generation(number, target, pipeline), None
         log.info("Swapped %s to %s, generation %d", old.desired if old else "nothing", target, number)
         self._settle()
         if old is None:
@@ -363,7 +364,7 @@ class Orchestrator:
         trouble = self._trouble()
         if trouble is not None and self._lifecycle.state is not State.DEGRADED:
             self._say(State.DEGRADED, trouble)
-        elif trouble is None and self._lifecycle.state is not State.LIVE and self._live is not None:
+        elif trouble is None and self._lifecycle.state is not State.LIVE and self._live is not None and self._healthy:
             self._say(State.LIVE, f"live: {self._live.desired}")
 
     # -- failures
@@ -375,7 +376,8 @@ class Orchestrator:
         if target is not self._desired:
             return  # what an earlier run showed cannot be shown again: then the desired state has to do
         if self._live is None:
-            self._restore = self._to_restore()
+            if self._remembered is not None and self._remembered.desired.topics != target.topics:
+                self._restore = self._remembered.desired  # by turns: either may be the one that works again first
             self._degrade(reason)
             return
         self._desired = self._live.desired
@@ -429,6 +431,7 @@ class Orchestrator:
 
     def _on_time(self) -> None:
         now = self._clock()
+        self._cancel_outdated()
         if self._attempt is not None and self._attempt.deadline <= now:
             trouble = self._attempt.build.trouble
             self._cancel("not ready in time")
