@@ -7,6 +7,7 @@ and this process, so that it ends with this process, however that ends.
 import base64
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -52,6 +53,11 @@ POLL_SECONDS = 0.02
 PORT_TRIES = 3
 """A free port may be taken by someone else before the broker binds it."""
 
+LASTING_PORTS = range(20_000, 32_000)
+"""Below those that systems hand out by themselves: while the broker is down, a client that calls its port could be
+given that very port for its own end, talk to itself, and keep the broker from coming back."""
+
+PORT_CANDIDATES = 50
 TAIL_LINES = 20
 
 Progress = Callable[[str], None]
@@ -173,12 +179,19 @@ class EmbeddedBroker:
         return False
 
     def _choose_ports(self) -> tuple[int, int]:
-        """For clients and for the controller. All are held while choosing, so that they differ."""
-        try:
-            with socket.create_server((HOST, self._known_port)) as one, socket.create_server((HOST, 0)) as other:
-                return one.getsockname()[1], other.getsockname()[1]
-        except OSError as error:
-            raise KafkaError(f"Kafka cannot listen on {HOST}:{self._known_port}: {error.strerror}.") from error
+        """For clients and for the controller. Both are held while choosing, so that they differ."""
+        with self._held(self._known_port) as one, self._held(0) as other:
+            return one.getsockname()[1], other.getsockname()[1]
+
+    def _held(self, port: int) -> socket.socket:
+        """A port that is ours for now: the given one, or any."""
+        failure: OSError | None = None
+        for candidate in [port] if port else random.sample(LASTING_PORTS, PORT_CANDIDATES):
+            try:
+                return socket.create_server((HOST, candidate))
+            except OSError as error:
+                failure = error
+        raise KafkaError(f"Kafka cannot listen on {HOST}:{port or 'any port'}: {failure and failure.strerror}.")
 
     def _launch(self, config: str) -> None:
         for name in (LOG_FILE, CONSOLE_FILE):  # so that a failure shows the end of this start, not of the last

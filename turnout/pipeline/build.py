@@ -115,8 +115,8 @@ class PipelineBuild:
         backlog = _count(positions, self._builder.ends(manifest))
         if backlog:
             self._report(CatchingUp(self._number))
-        if self._builder.is_far_behind(backlog):
             crash_point(CrashPoint.CATCHING_UP)
+        if self._builder.is_far_behind(backlog):
             running.query.catch_up(self._given_up)
             self._check()
             positions = {**positions, **self._builder.committed(manifest)}
