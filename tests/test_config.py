@@ -201,6 +201,7 @@ def test_variables_of_others_are_left_alone() -> None:
     env = {
         "TURNOUT_CACHE": "/tmp",
         "TURNOUT_CONFIG": "x.yaml",
+        "TURNOUT_CRASH_AT": "ready",
         "TURNOUT_SERVICE_HOST": "10.0.0.1",
         "TURNOUT_SERVICE_PORT_HTTP": "8400",
         "TURNOUT_PORT": "tcp://10.0.0.1:8400",

@@ -18,8 +18,8 @@ from turnout.properties import Properties
 
 Key = tuple[str, ...]
 ENV_PREFIX = "TURNOUT_"
-# Read elsewhere: where the Java parts are cached, and which file to load.
-_OTHER_VARIABLES = {"TURNOUT_CACHE", "TURNOUT_CONFIG", "TURNOUT_IVY_SETTINGS"}
+# Read elsewhere: where the Java parts are cached, which file to load, and where a test wants the process to die.
+_OTHER_VARIABLES = {"TURNOUT_CACHE", "TURNOUT_CONFIG", "TURNOUT_CRASH_AT", "TURNOUT_IVY_SETTINGS"}
 # Kubernetes gives every container such variables about a service called turnout or turnout-…: none of them is ours.
 _KUBERNETES_NAME = re.compile(r"TURNOUT_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)")
 _KUBERNETES_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
