@@ -139,7 +139,7 @@ def undo(world: World) -> None:
         raise Failure(f"undo must lead to {before}, but: {code} {answer}")
     if known:
         offset = int(answer["id"].partition(":")[2])
-        asked = understood(world.kafka.held(CONTROL)[offset].value, messages.DATA_TOPICS)
+        asked = understood(world.kafka.held(CONTROL)[offset].value)
         if asked is None or asked.onto(world.desired.seen) != before:
             raise Failure(f"undo must lead to {before}, but asked for {asked}")
 

@@ -1,7 +1,9 @@
 """What must be true of Turnout: a second reading of the contract, which imports nothing from the product."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from tests.oracle import Message, Oracle, Row, Table, parse
@@ -15,6 +17,7 @@ ORACLE = Oracle(list(USERS), list(ACCOUNTS), "userId", KEEP_USERS, KEEP_ACCOUNTS
 JOINS = ("left", "inner", "right", "full", "semi", "anti")
 ALSO_LEFT = ("natural", "left_outer")
 FIELDS = ("usersTopic", "accountsTopic", "joinType")
+TOPIC_NAME = re.compile("[a-zA-Z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,15 @@ class Asked:
     accounts: str | None
     join: str | None
 
+    @property
+    def topics(self) -> set[str]:
+        return {topic for topic in (self.users, self.accounts) if topic is not None}
+
     def onto(self, current: Want) -> Want:
         return Want(self.users or current.users, self.accounts or current.accounts, self.join or current.join)
 
 
-def understood(value: bytes | None, topics: Collection[str]) -> Asked | None:
+def understood(value: bytes | None) -> Asked | None:
     """A control message by section 2 of the contract; None if it has to be rejected, whatever the current state."""
     try:
         message = json.loads((value or b"").decode())
@@ -53,12 +60,10 @@ def understood(value: bytes | None, topics: Collection[str]) -> Asked | None:
         return None
     users, accounts, join = ((message.get(name) or "").strip() or None for name in FIELDS)
     join = join and join.lower()
-    join = "left" if join in ALSO_LEFT else join
-    if join not in (None, *JOINS) or any(topic not in topics for topic in (users, accounts) if topic):
+    asked = Asked(users, accounts, "left" if join in ALSO_LEFT else join)
+    if asked.join not in (None, *JOINS) or (users is not None and users == accounts):
         return None
-    if users is not None and users == accounts:
-        return None
-    return Asked(users, accounts, join)
+    return asked if all(TOPIC_NAME.fullmatch(topic) for topic in asked.topics) else None
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class Desired:
         """Where an undo must lead, if anywhere; ask only if the past is known."""
         return next((want for want in reversed(self.past or ()) if want != self.seen), None)
 
-    def judged(self, messages: Sequence[Held], outcomes: Mapping[int, str | None], topics: Collection[str]) -> Verdict:
+    def judged(self, messages: Sequence[Held], outcomes: Mapping[int, str | None], topics: AbstractSet[str]) -> Verdict:
         """Fold the messages that came, by what became of each."""
         current, broken = self.base, False
         states, applied = [self.seen], []
@@ -126,10 +131,11 @@ class Desired:
             outcome = outcomes.get(message.offset)
             if outcome is None:
                 return Verdict(frozenset(), f"control message {message.offset} has no outcome", ())
-            asked, rejected = understood(message.value, topics), outcome.startswith("rejected: ")
-            if asked is None and not rejected:
-                return _wrong(message, outcome, "has to be rejected")
-            if asked is None:
+            asked, rejected = understood(message.value), outcome.startswith("rejected: ")
+            if asked is None or not asked.topics <= topics:
+                # At a start only the topics that all of it comes to are looked for.
+                if not rejected and (asked is None or not self.folding or outcome != "superseded"):
+                    return _wrong(message, outcome, "has to be rejected")
                 continue
             states.append(asked.onto(current))
             if rejected and not self.faulty:

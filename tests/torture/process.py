@@ -26,6 +26,9 @@ STOP_SECONDS = 10.0
 ORPHAN_SECONDS = 10.0
 """Within which the children of a killed service are gone: the guard of its broker gives that three seconds."""
 
+KILLED = 128 + signal.SIGKILL
+"""How the guard says it."""
+
 
 class Unreachable(Exception):
     """The service does not answer, or not as it should."""
@@ -86,7 +89,8 @@ class ServiceProcess:
             time.sleep(0.1)
         if self.running:
             return False
-        self._ended()
+        code = self._ended()
+        assert code == KILLED, f"the service has ended by itself, with exit code {code}"
         self._nothing_is_left(list(children))
         return True
 
@@ -168,12 +172,13 @@ class ServiceProcess:
 
     # -- its end
 
-    def _ended(self) -> None:
+    def _ended(self) -> int:
         process, self._guard = self._guard, None
         assert process is not None
-        process.wait(STOP_SECONDS)
+        code = process.wait(STOP_SECONDS)
         if process.stdin is not None:
             process.stdin.close()
+        return code
 
     def _nothing_is_left(self, children: list[int]) -> None:
         until(lambda: not any(map(is_running, children)), "the children of the service end with it", ORPHAN_SECONDS)

@@ -20,7 +20,6 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from tests.processes import until_gone
 from tests.waiting import until
 from turnout.java import java_parts
 from turnout.kafka.embedded import EmbeddedBroker
@@ -92,7 +91,7 @@ class UsersKafka:
 
     def kill(self) -> None:
         os.kill(self._broker.pid, signal.SIGKILL)
-        until_gone(self._broker.pid)
+        until(lambda: not self._broker.alive, "the users' broker is gone")
         self.condition = Condition.DOWN
 
     def freeze(self) -> None:
