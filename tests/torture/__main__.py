@@ -19,6 +19,7 @@ def main() -> int:
     length.add_argument("--minutes", type=float, help=f"how long (default: {MINUTES:g})")
     length.add_argument("--actions", type=int, help="how many actions")
     length.add_argument("--each-once", action="store_true", help="each kind of action once, as `make test` does")
+    parser.add_argument("--keep", action="store_true", help="keep the state directory, with all logs, in any case")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10_000)
     minutes = None if options.actions or options.each_once else options.minutes or MINUTES
@@ -28,7 +29,10 @@ def main() -> int:
         live(directory, seed, actions=options.actions, minutes=minutes)
     except AssertionError:
         return 1  # the report says it all
-    shutil.rmtree(directory, ignore_errors=True)
+    if options.keep:
+        print(f"Everything is left in {directory}")
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
     return 0
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from tests.torture import messages
 from tests.torture.checks import COLUMNS
 from tests.torture.model import understood
+from tests.torture.process import BROKER, SPARK
 from tests.torture.users_kafka import Condition
 from tests.torture.world import CONTROL, DATA_TABLES, Failure, World
 from turnout.crash_points import CrashPoint
 
-SPARK, BROKER = "org.apache.spark.deploy.SparkSubmit", "kafka.Kafka"
 MOST_VIEWERS, MOST_PARTITIONS = 6, 5
 DEGRADED_SECONDS = 20.0
 """A broker that does not answer is asked for ten seconds."""

@@ -11,13 +11,13 @@ from confluent_kafka.admin import AdminClient
 from tests.oracle import Table
 from tests.torture.messages import DATA_TOPICS
 from tests.torture.model import ACCOUNTS, USERS, Verdict, Want, expected_rejects, expected_tables
-from tests.torture.process import Unreachable
+from tests.torture.process import BROKER, SPARK, Unreachable
 from tests.torture.users_kafka import Held
 from tests.torture.world import CONTROL, DATA_TABLES, Failure, World
 
-SETTLE_SECONDS = 90.0
-"""Enough for a service, its Spark and its broker to start on a busy machine, and for a build that has to be tried
-again. Longer than that is a defect."""
+SETTLE_SECONDS = 120.0
+"""Enough for a service, its Spark and its broker to start on a busy machine (40 s, a dozen on a quiet one), and for a
+build that is not ready in time and has to be tried again. Longer than that is a defect."""
 
 POLL_SECONDS = 0.1
 
@@ -78,19 +78,25 @@ def _or_unreachable(difference: Callable[[], str | None]) -> str | None:
 def _difference(world: World) -> str | None:
     """The first thing that is not as it must be."""
     status = world.service.status()
-    if status["state"] != "live":
-        return f"the state is {status['state']!r}: {status['message']}"
     messages = world.kafka.held(CONTROL)
     verdict = world.desired.judged(messages, _outcomes(world), DATA_TOPICS)
-    if verdict.problem is not None:
-        return verdict.problem
     shown = Want(status["usersTopic"], status["accountsTopic"], status["joinType"])
-    if shown not in verdict.acceptable:
-        return f"shown is {shown}, but must be {' or '.join(map(str, verdict.acceptable))}"
-    found = _tables_differ(world, shown) or _rejects_differ(world, shown) or _lag(status) or _viewers_differ(world)
+    found = _not_live(world, status) or verdict.problem
+    if found is None and shown not in verdict.acceptable:
+        found = f"shown is {shown}, but must be {' or '.join(map(str, verdict.acceptable))}"
+    found = found or _data_differ(world, shown) or _lag(status) or _viewers_differ(world)
+    # Once more: a fault that nobody had noticed at first is no good end.
+    found = found or _not_live(world, world.service.status())
     if found is None:
         _settled(world, shown, verdict, len(messages))
     return found
+
+
+def _not_live(world: World, status: Mapping[str, Any]) -> str | None:
+    if status["state"] != "live":
+        return f"the state is {status['state']!r}: {status['message']}"
+    dead = [name for name in (SPARK, BROKER) if not world.service.java(name)]
+    return f"the state is 'live', but there is no {' and no '.join(dead)}" if dead else None
 
 
 def _settled(world: World, shown: Want, verdict: Verdict, messages: int) -> None:
@@ -104,13 +110,16 @@ def _outcomes(world: World) -> dict[int, str | None]:
     return {row["offset"]: row["outcome"] for row in world.service.table("control_raw")[1]}
 
 
-def _tables_differ(world: World, shown: Want) -> str | None:
-    expected = expected_tables(world.kafka.held(shown.users), world.kafka.held(shown.accounts), shown.join)
-    for name, table in expected.items():
+def _data_differ(world: World, shown: Want) -> str | None:
+    users, accounts = world.kafka.held(shown.users), world.kafka.held(shown.accounts)
+    for name, table in expected_tables(users, accounts, shown.join).items():
         found = _counted(name, world.service.table(name)[1])
         if found != table:
             return f"{name} is not what the topics say: {_compared(found, table)}"
-    return None
+    rejected = world.service.table("rejected_ui")[1]
+    return _rejects_differ(world, rejected, shown.users, users, USERS) or _rejects_differ(
+        world, rejected, shown.accounts, accounts, ACCOUNTS
+    )
 
 
 def _compared(found: Table, expected: Table) -> str:
@@ -121,28 +130,26 @@ def _compared(found: Table, expected: Table) -> str:
     )
 
 
-def _rejects_differ(world: World, shown: Want) -> str | None:
-    rows = world.service.table("rejected_ui")[1]
-    for topic, columns in ((shown.users, USERS), (shown.accounts, ACCOUNTS)):
-        found = {(row["partition"], row["offset"]) for row in rows if row["topic"] == topic}
-        expected = expected_rejects(world.kafka.held(topic), columns)
-        if not expected <= found or (topic not in world.recreated and found != expected):
-            return (
-                f"rejected_ui of {topic}: missing {sorted(expected - found)[:SHOWN_ROWS]},"
-                f" too many {sorted(found - expected)[:SHOWN_ROWS]}"
-            )
-        if topic not in world.recreated and (wrong := _wrong_values(rows, topic, world.kafka.held(topic))):
-            return wrong
-    return None
+def _rejects_differ(
+    world: World, rejected: list[dict[str, Any]], topic: str, records: list[Held], columns: Mapping[str, str]
+) -> str | None:
+    rows = [row for row in rejected if row["topic"] == topic]
+    found = {(row["partition"], row["offset"]) for row in rows}
+    expected = expected_rejects(records, columns)
+    if not expected <= found or (topic not in world.recreated and found != expected):
+        return (
+            f"rejected_ui of {topic}: missing {sorted(expected - found)[:SHOWN_ROWS]},"
+            f" too many {sorted(found - expected)[:SHOWN_ROWS]}"
+        )
+    return None if topic in world.recreated else _wrong_values(rows, records)
 
 
-def _wrong_values(rows: list[dict[str, Any]], topic: str, records: list[Held]) -> str | None:
+def _wrong_values(rows: list[dict[str, Any]], records: list[Held]) -> str | None:
     values = {(record.partition, record.offset): record.value or b"" for record in records}
     for row in rows:
-        if row["topic"] == topic:
-            value = values[row["partition"], row["offset"]].decode(errors="replace")[:1024]
-            if row["value"] != value:
-                return f"rejected_ui shows {row} for {value!r}"
+        value = values[row["partition"], row["offset"]].decode(errors="replace")[:1024]
+        if row["value"] != value:
+            return f"rejected_ui shows {row} for {value!r}"
     return None
 
 

@@ -19,6 +19,9 @@ from turnout.descendants import descendants
 from turnout.kafka import guard
 
 REPO = Path(__file__).parent.parent.parent
+SPARK, BROKER = "org.apache.spark.deploy.SparkSubmit", "kafka.Kafka"
+"""The main classes of its children."""
+
 ANSWER_SECONDS = 15.0
 STOP_SECONDS = 10.0
 """How long an orderly end may take on a busy machine; five are promised."""
