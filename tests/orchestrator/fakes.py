@@ -264,6 +264,8 @@ class World:
             lambda: int(self.now * 1000),
         )
         self.inbox: list[Event] = []
+        self.late: list[Event] = []
+        """What comes while the next step is under way."""
         self._offset = 0
         self.orchestrator.post = self.inbox.append  # type: ignore[method-assign,assignment]
 
@@ -303,7 +305,7 @@ class World:
 
     def deliver(self) -> None:
         """What the parts have reported, and the next step."""
-        events, self.inbox[:] = list(self.inbox), []
+        events, self.inbox[:], self.late[:] = list(self.inbox), self.late, []
         self.orchestrator.step(events)
 
     def die(self, pipeline: FakePipeline, reason: str) -> None:
