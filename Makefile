@@ -6,7 +6,7 @@ PYTHON_IN_VENV := .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check format bench-latency lock clean
+.PHONY: help demo test torture check format bench-latency bench-switch lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -32,6 +32,9 @@ format: .venv/.ready-dev ## format the code and mend what the linter can mend
 
 bench-latency: .venv/.ready ## measure: message produced -> row in the live table, and in a remote client
 	@$(PYTHON_IN_VENV) -m bench.latency $(ARGS)
+
+bench-switch: .venv/.ready ## measure: control message -> swapped, and what viewers see of it
+	@$(PYTHON_IN_VENV) -m bench.switch $(ARGS)
 
 lock: .venv/.ready ## renew the lock files from pyproject.toml (ARGS=--upgrade: newest versions)
 	@scripts/lock $(ARGS)

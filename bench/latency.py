@@ -109,13 +109,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="SECONDS",
         help=f"at {WARM_UP_RATE} messages a second, not counted; at least until every key was sent (%(default)s)",
     )
-    parser.add_argument("--keys", type=_at_least_1, default=10_000, help="keys, all in turn (%(default)s)")
-    parser.add_argument("--keep", type=_at_least_1, default=100, help="rows kept per key and side (%(default)s)")
+    parser.add_argument("--keys", type=at_least_1, default=10_000, help="keys, all in turn (%(default)s)")
+    parser.add_argument("--keep", type=at_least_1, default=100, help="rows kept per key and side (%(default)s)")
     return parser.parse_args(arguments)
 
 
 def _rates(text: str) -> list[int]:
-    return [_at_least_1(rate) for rate in text.split(",")]
+    return [at_least_1(rate) for rate in text.split(",")]
 
 
 def _positive(text: str) -> float:
@@ -125,7 +125,7 @@ def _positive(text: str) -> float:
     return value
 
 
-def _at_least_1(text: str) -> int:
+def at_least_1(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -40,8 +40,8 @@ class Rig:
 
 
 @contextmanager
-def running(directory: Path, keep: int, say: Say) -> Iterator[Rig]:
-    """A service that is live, on fresh topics; all of it ends with the context."""
+def running(directory: Path, keep: int, say: Say, more: Mapping[str, object] | None = None) -> Iterator[Rig]:
+    """A service that is live, on fresh topics; all of it ends with the context. `more` is further configuration."""
     with ExitStack() as stack:
         stack.callback(end_descendants, GRACE_SECONDS)  # Spark's process would outlive its session, and even us
         parts = java_parts(say)
@@ -49,7 +49,7 @@ def running(directory: Path, keep: int, say: Say) -> Iterator[Rig]:
         stack.callback(broker.stop)
         broker.start(say)
         Cluster({"bootstrap.servers": broker.bootstrap}).create_topics([LEFT_TOPIC, RIGHT_TOPIC, CONTROL_TOPIC])
-        service = Service(_config(directory / "state", broker.bootstrap, keep), bus=broker)
+        service = Service(_config(directory / "state", broker.bootstrap, keep, more or {}), bus=broker)
         say("Starting Spark and the first generation …")
         stack.callback(service.stop)
         service.start()
@@ -58,7 +58,7 @@ def running(directory: Path, keep: int, say: Say) -> Iterator[Rig]:
         yield Rig(service, broker, port, parts)
 
 
-def _config(state_dir: Path, bootstrap: str, keep: int) -> Config:
+def _config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, object]) -> Config:
     # By its path: a turnout.yaml in the working directory is not what is measured here.
     built_in = Path(str(resources.files("turnout").joinpath(FILE_NAME)))
     overrides = {
@@ -66,6 +66,7 @@ def _config(state_dir: Path, bootstrap: str, keep: int) -> Config:
         "state_dir": state_dir,
         f"tables.{LEFT_TABLE}.keep": keep,
         f"tables.{RIGHT_TABLE}.keep": keep,
+        **more,
     }
     return load(built_in, env={}, overrides=overrides)
 

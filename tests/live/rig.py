@@ -65,17 +65,22 @@ class Rig:
         config: str,
         partitions: int = 1,
         bus: EmbeddedBroker | None = None,
+        login: Mapping[str, str] | None = None,
     ) -> None:
-        """Where no `bus` is given, the broker with the data is it too."""
+        """Where no `bus` is given, the broker with the data is it too. `login` is how Turnout reaches the data."""
         tag = uuid.uuid4().hex[:8]
         file = state_dir / "turnout.yaml"
         file.write_text(config.replace("TAG", tag))
-        kafka = {"kafka.bootstrap.servers": broker.bootstrap, "bus.bootstrap.servers": (bus or broker).bootstrap}
-        self.config: Config = load(file, env={}, overrides={**kafka, "state_dir": str(state_dir)})
+        kafka = {"bootstrap.servers": broker.bootstrap, **(login or {})}
+        overrides = {f"kafka.{name}": value for name, value in kafka.items()}
+        overrides["bus.bootstrap.servers"] = (bus or broker).bootstrap
+        self.config: Config = load(file, env={}, overrides={**overrides, "state_dir": str(state_dir)})
         self.cluster, self.bus = Cluster(self.config.kafka), Cluster(self.config.bus)
         join, tables = self.config.join, self.config.tables
         self.topics = Topics(tables[join.left].topic, tables[join.right].topic)
-        self.cluster.create_topics([self.topics.left, self.topics.right], partitions)
+        self.admin = Cluster({"bootstrap.servers": broker.bootstrap})
+        self.admin.create_topics([self.topics.left, self.topics.right], partitions)
+        self.admin.create_topics([self.config.control.topic])
         self.tables = PublicTables(self.config)
         self.builder = PipelineBuilder(self.config, lambda: spark, self.cluster, self.bus, self.tables.rejected)
         self.sender = Sender(broker.bootstrap)

@@ -26,7 +26,6 @@ RECOVERY_SECONDS = 60
 @pytest.fixture
 def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Rig:
     rig = Rig(broker, spark, tmp_path, CONFIG)
-    rig.cluster.create_topics([rig.config.control.topic])
     fill(rig, rig.topics.left, rig.topics.right, "first")
     return rig
 
@@ -201,7 +200,6 @@ def own_broker(parts: JavaParts, tmp_path: Path) -> Iterator[EmbeddedBroker]:
 def apart(own_broker: EmbeddedBroker, broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Iterator[Running]:
     """With the users' Kafka on a broker of its own."""
     rig = Rig(own_broker, spark, tmp_path, CONFIG, bus=broker)
-    rig.cluster.create_topics([rig.config.control.topic])
     fill(rig, rig.topics.left, rig.topics.right, "first")
     running = Running(rig)
     until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)

@@ -21,9 +21,7 @@ def settings() -> str:
 
 @pytest.fixture
 def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path, settings: str) -> Rig:
-    rig = Rig(broker, spark, tmp_path, settings)
-    rig.cluster.create_topics([rig.config.control.topic])
-    return rig
+    return Rig(broker, spark, tmp_path, settings)
 
 
 @pytest.fixture

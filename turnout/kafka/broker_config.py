@@ -1,6 +1,6 @@
 """What the embedded broker is told: its properties, its logging, its JVM. Paths are relative to its directory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 LOG_DIR = "data"
 PROPERTIES_FILE = "server.properties"
@@ -84,13 +84,15 @@ rootLogger.appenderRef.file.ref = file
 """
 
 
-def server_properties(port: int, controller_port: int, overrides: Mapping[str, str]) -> str:
+def server_properties(
+    port: int, controller_port: int, overrides: Mapping[str, str], more_listeners: Sequence[str] = ()
+) -> str:
     """The text of a properties file; what is in `overrides` wins."""
-    listener = f"PLAINTEXT://{HOST}:{port}"
+    listeners = [f"PLAINTEXT://{HOST}:{port}", *more_listeners]
     properties = {
         **_PROPERTIES,
-        "listeners": f"{listener},CONTROLLER://{HOST}:{controller_port}",
-        "advertised.listeners": listener,
+        "listeners": ",".join([*listeners, f"CONTROLLER://{HOST}:{controller_port}"]),
+        "advertised.listeners": ",".join(listeners),
         "controller.quorum.voters": f"1@{HOST}:{controller_port}",
         **overrides,
     }

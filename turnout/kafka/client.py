@@ -104,6 +104,7 @@ class Cluster:
         return found
 
     def _silent(self, error: KafkaException) -> KafkaError:
+        self._admin.poll(0)  # hear what the client has to say
         return KafkaError(
             f"Kafka at {self.bootstrap} does not answer ({self._reason or _text(error)}): "
             "check that it runs, that `bootstrap.servers` names it, and the login"

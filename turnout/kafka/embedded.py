@@ -74,12 +74,14 @@ class EmbeddedBroker:
         *,
         port: int | None = None,
         properties: Mapping[str, str] | None = None,
+        listeners: Sequence[str] = (),
         jvm_flags: Sequence[str] = (),
     ) -> None:
+        """`listeners` are further ones, beside the one without a login: `SASL://127.0.0.1:9093`."""
         self._dir = data_dir.absolute()
         self._jars = tuple(jars)
         self._known_port = port or 0
-        self._properties = dict(properties or {})
+        self._properties, self._listeners = dict(properties or {}), tuple(listeners)
         self._jvm_flags = tuple(jvm_flags)
         self._guard: subprocess.Popen[bytes] | None = None
         self._pid = 0
@@ -220,7 +222,7 @@ class EmbeddedBroker:
         return [str(java.path), *flags, "-cp", class_path, main_class, *arguments]
 
     def _write_config(self, extra: Mapping[str, str], port: int, controller_port: int) -> str:
-        text = server_properties(port, controller_port, {**self._properties, **extra})
+        text = server_properties(port, controller_port, {**self._properties, **extra}, self._listeners)
         (self._dir / PROPERTIES_FILE).write_text(text)
         return PROPERTIES_FILE
 
