@@ -47,10 +47,17 @@ def test_two_states_tell_as_much_as_all_of_them(applied: list[Desired], desired:
 
 def test_requests_lead_through_states_that_build_upon_each_other() -> None:
     requests = [Request("left_b", None, None), Request(None, None, JoinType.FULL), Request(None, None, None)]
-    past = folded(DEFAULT, requests)
+    past = folded(DEFAULT, requests, lambda _: True)
     assert past.latest == Desired(Topics("left_b", "right"), JoinType.FULL)
     assert past.earlier == Desired(Topics("left_b", "right"), JoinType.LEFT)
 
 
+def test_states_that_cannot_be_shown_are_passed_over() -> None:
+    requests = [Request("left_b", None, None), Request("gone", None, JoinType.FULL), Request("left", None, None)]
+    past = folded(DEFAULT, requests, lambda desired: desired.topics.left != "gone")
+    assert past.latest == Desired(DEFAULT.topics, JoinType.FULL)
+    assert past.earlier == Desired(Topics("left_b", "right"), JoinType.LEFT)
+
+
 def test_without_requests_there_is_the_default_alone() -> None:
-    assert folded(DEFAULT, []) == Past(DEFAULT)
+    assert folded(DEFAULT, [], lambda _: True) == Past(DEFAULT)

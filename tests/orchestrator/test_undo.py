@@ -115,6 +115,13 @@ def test_a_restart_knows_the_previous_state_from_the_control_topic() -> None:
     assert started(TO_B, compose(DEFAULT, FIELDS).decode()).orchestrator.previous == B, "back and forth goes on"
 
 
+def test_after_a_restart_an_undo_does_not_lead_to_a_topic_that_is_missing() -> None:
+    world = started(TO_B, '{"leftTopic": "gone"}', TO_C)
+    assert shown(world) == C
+    assert world.orchestrator.previous == B
+    assert undo(world) is None, "under way"
+
+
 def test_a_restart_into_a_state_that_cannot_be_built_can_be_undone() -> None:
     world = World()
     world.start(TO_B, TO_C)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from turnout.control.message import ControlFields, ControlMessage, Request, parse, resolve
 from turnout.errors import ControlRejected, KafkaError
 from turnout.orchestrator.desired import Desired
-from turnout.orchestrator.past import Past, folded
+from turnout.orchestrator.past import Past, folded, states
 from turnout.schema import Topics
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class Clerk:
             # What could not be had with the faulty one may be had without it.
             possible, impossible = _possible(default, requests)
         result.rejected += impossible
-        result.past = folded(default, [request for _, request in possible])
-        result.desired = result.past.latest
+        result.past = folded(default, [request for _, request in possible], self._may_exist)
+        result.desired = _outcome(default, possible)
         if possible:
             result.last = possible[-1][0]
             result.superseded = [message for message, _ in possible[:-1]]
@@ -79,7 +79,7 @@ class Clerk:
     def _faulty(self, default: Desired, requests: Sequence[_Entry]) -> tuple[ControlMessage, str] | None:
         """A message to leave out of the fold because of a missing topic, and why."""
         try:
-            missing = self._missing(folded(default, [request for _, request in requests]).latest.topics)
+            missing = self._missing(_outcome(default, requests).topics)
         except KafkaError as error:  # the build will meet it too, and is tried again
             log.warning("Whether the topics exist is unknown: %s", error)
             return None
@@ -87,6 +87,13 @@ class Clerk:
             if any(request.names(topic) for topic in missing):
                 return message, _absent(missing)
         return None
+
+    def _may_exist(self, desired: Desired) -> bool:
+        """Do its topics exist, as far as anybody knows?"""
+        try:
+            return not self._missing(desired.topics)
+        except KafkaError:
+            return True
 
     def _missing(self, topics: Topics) -> list[str]:
         if self._unknown is not None:  # a broker that does not answer takes ten seconds each time not to
@@ -114,6 +121,12 @@ def _possible(default: Desired, requests: Sequence[_Entry]) -> tuple[list[_Entry
         else:
             possible.append((message, request))
     return possible, impossible
+
+
+def _outcome(default: Desired, requests: Sequence[_Entry]) -> Desired:
+    """What all of them come to."""
+    *_, last = states(default, [request for _, request in requests])
+    return last
 
 
 def _absent(topics: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What was applied before: where an undo leads."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from turnout.control.message import Request, resolve
@@ -26,12 +26,20 @@ class Past:
         return self.earlier if desired == self.latest else self.latest
 
 
-def folded(default: Desired, requests: Iterable[Request]) -> Past:
-    """The past after a restart: each state that the requests lead through counts as applied.
+def folded(default: Desired, requests: Iterable[Request], can_be_shown: Callable[[Desired], bool]) -> Past:
+    """The past after a restart: each state that the requests lead through counts as applied, if it can be shown now.
 
     Which of them really were is not written down anywhere: the control topic is all that is left of an earlier run.
     """
     past = Past(default)
-    for request in requests:
-        past = past.applied(resolve(past.latest, request))
+    for desired in states(default, requests):
+        if can_be_shown(desired):
+            past = past.applied(desired)
     return past
+
+
+def states(default: Desired, requests: Iterable[Request]) -> Iterator[Desired]:
+    """The states that the requests lead through, the default first."""
+    yield (desired := default)
+    for request in requests:
+        yield (desired := resolve(desired, request))
