@@ -15,9 +15,9 @@ from tests.torture.process import BROKER, SPARK, Unreachable
 from tests.torture.users_kafka import Held
 from tests.torture.world import CONTROL, DATA_TABLES, Failure, World
 
-SETTLE_SECONDS = 120.0
-"""Enough for a service, its Spark and its broker to start on a busy machine (40 s, a dozen on a quiet one), and for a
-build that is not ready in time and has to be tried again. Longer than that is a defect."""
+SETTLE_SECONDS = 180.0
+"""Enough for a service, its Spark and its broker to start (a dozen seconds on a quiet machine, a minute or two on a busy
+one), and for a build that is not ready in time and has to be tried again. Longer than that is a defect."""
 
 POLL_SECONDS = 0.1
 

@@ -32,7 +32,7 @@ tables:
     start: earliest
 join: {{left: users, right: accounts, on: userId}}
 control: {{topic: control}}
-switch: {{linger_seconds: 3, ready_timeout_seconds: 45}}
+switch: {{linger_seconds: 3, ready_timeout_seconds: 60}}
 serve: {{port: {port}}}
 state_dir: state
 """
