@@ -16,10 +16,10 @@ from tests.torture.users_kafka import Held
 from tests.torture.world import CONTROL, DATA_TABLES, Failure, World
 
 SETTLE_SECONDS = 180.0
-"""Enough for a service, its Spark and its broker to start (a dozen seconds on a quiet machine, a minute or two on a busy
+"""Enough for a service, its Spark and its broker to start (a dozen seconds on a quiet machine, minutes on a busy
 one), and for a build that is not ready in time and has to be tried again. Longer than that is a defect."""
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.25
 
 MOST_THREADS, MOST_FILES = 250, 400
 """Of the service. Each librdkafka client has a handful of threads and files, each pipeline a handful of clients."""
@@ -78,15 +78,19 @@ def _or_unreachable(difference: Callable[[], str | None]) -> str | None:
 def _difference(world: World) -> str | None:
     """The first thing that is not as it must be."""
     status = world.service.status()
+    if found := _not_live(world, status):
+        return found
     messages = world.kafka.held(CONTROL)
     verdict = world.desired.judged(messages, _outcomes(world), DATA_TOPICS)
+    if verdict.problem is not None:
+        return verdict.problem
     shown = Want(status["usersTopic"], status["accountsTopic"], status["joinType"])
-    found = _not_live(world, status) or verdict.problem
-    if found is None and shown not in verdict.acceptable:
-        found = f"shown is {shown}, but must be {' or '.join(map(str, verdict.acceptable))}"
-    found = found or _data_differ(world, shown) or _lag(status) or _viewers_differ(world)
-    # Once more: a fault that nobody had noticed at first is no good end.
-    found = found or _not_live(world, world.service.status())
+    if shown not in verdict.acceptable:
+        return f"shown is {shown}, but must be {' or '.join(map(str, verdict.acceptable))}"
+    # The state once more: a fault that nobody had noticed at first is no good end.
+    found = (
+        _data_differ(world, shown) or _lag(status) or _viewers_differ(world) or _not_live(world, world.service.status())
+    )
     if found is None:
         _settled(world, shown, verdict, len(messages))
     return found
