@@ -4,7 +4,7 @@ import json
 import queue
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -51,6 +51,12 @@ class Sender:
         self._producer.produce(topic, value, key, partition=partition, on_delivery=note, timestamp=timestamp_ms)
         self._producer.flush(10)
         return delivered[0]
+
+    def send_all(self, topic: str, values: Sequence[bytes]) -> None:
+        """All at once."""
+        for value in values:
+            self._producer.produce(topic, value)
+        assert self._producer.flush(10) == 0
 
     def send_row(self, topic: str, row: Mapping[str, object]) -> Message:
         return self.send(topic, json.dumps(row).encode())

@@ -333,13 +333,13 @@ class Orchestrator:
 
     def _forget_earlier_run(self) -> None:
         remembered, self._remembered = self._remembered, None
-        if remembered is not None and self._live is not None and remembered.desired.topics != self._live.desired.topics:
-            self._sweep({self._live.desired.topics})
+        if remembered is not None and self._live is not None:
+            self._sweep({self._live.desired.topics, self._desired.topics})
 
     def _leave(self, pipeline: Pipeline, healthy: bool) -> None:
         """What becomes of the pipeline that was shown until now."""
-        if self._live is not None and pipeline.topics == self._live.desired.topics:
-            return  # it died, and the live one goes on from it or replaces it
+        if self._live is not None and pipeline.id == self._live.pipeline.id:
+            return  # it died, and the live one goes on from it
         if not healthy:
             pipeline.retire()
             return

@@ -133,4 +133,5 @@ class PipelineBuilder:
         return {topic: self._bus.end_offsets(topic) for topic in (manifest.changelog_topic, manifest.rejected_topic)}
 
     def delete(self, manifest: Manifest, done: str) -> None:
+        self._leavings.condemn(manifest)
         self.cleanup.add(Chore(None, lambda: self._leavings.delete(manifest), done))

@@ -64,6 +64,7 @@ class Manifests:
     def __init__(self, state_dir: Path) -> None:
         self._root = state_dir / "pipelines"
         self._warned: set[Path] = set()
+        self._condemned: set[str] = set()
 
     def new(
         self, topics: Topics, starts: Mapping[str, Offsets], topic_ids: Mapping[str, str], schema: JoinSchema
@@ -76,6 +77,16 @@ class Manifests:
     def mark_shown(self, manifest: Manifest, shown: Shown) -> None:
         """From now on a restart resumes this pipeline; one that was never shown is swept away."""
         self._write(replace(manifest, shown=shown))
+
+    def condemn(self, manifest: Manifest) -> None:
+        """It is about to be deleted, whenever that succeeds: from now on nobody goes on from it."""
+        self._condemned.add(manifest.id)
+
+    def shown(self, wanted: str) -> list[Manifest]:
+        """All pipelines of this fingerprint that were shown and may be shown again, the last shown first."""
+        found = [it for it in self.all() if it.shown is not None and it.fingerprint == wanted]
+        kept = [manifest for manifest in found if manifest.id not in self._condemned]
+        return sorted(kept, key=lambda it: it.shown.generation if it.shown else 0, reverse=True)
 
     def all(self) -> Iterator[Manifest]:
         """Every pipeline that is there. One whose manifest cannot be read was never shown, as far as anybody knows: it
@@ -110,6 +121,7 @@ class Manifests:
 
     def delete(self, manifest: Manifest) -> None:
         shutil.rmtree(self._root / manifest.id, ignore_errors=True)
+        self._condemned.discard(manifest.id)
 
     def _write(self, manifest: Manifest) -> None:
         directory = self._root / manifest.id

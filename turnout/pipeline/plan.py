@@ -26,8 +26,6 @@ class Plan:
     manifest: Manifest
     resumed: bool
     """From a checkpoint and a changelog that are there already."""
-    replaces: Manifest | None
-    """An earlier pipeline on these topics, of no use once this one is shown."""
     topics: Mapping[str, TopicState]
     positions: Mapping[str, Offsets]
     """Where each topic is read on."""
@@ -53,10 +51,10 @@ class Planner:
         earlier = self.resumable(topics)
         if earlier is None:
             starts = {topic: self._start(topic, start) for topic, start in self._starts(topics).items()}
-            return self._new(topics, found, starts, None)
+            return self._new(topics, found, starts)
         if why := self._useless(earlier, found):
             log.warning("Pipeline %s on %s is built anew from where it began: %s", earlier.id, topics, why)
-            return self._new(topics, found, self._first_positions(earlier, found), earlier)
+            return self._new(topics, found, self._first_positions(earlier, found))
         return self._resumed(earlier, found)
 
     def resumable(self, topics: Topics) -> Manifest | None:
@@ -69,9 +67,7 @@ class Planner:
 
     def shown(self) -> list[Manifest]:
         """All pipelines that were shown and are of the same configuration, the last shown first."""
-        wanted = fingerprint(self._schema)
-        manifests = [it for it in self._manifests.all() if it.shown is not None and it.fingerprint == wanted]
-        return sorted(manifests, key=lambda it: it.shown.generation if it.shown else 0, reverse=True)
+        return self._manifests.shown(fingerprint(self._schema))
 
     def failed(self, plan: Plan) -> None:
         """A query did not get going by this plan."""
@@ -98,12 +94,10 @@ class Planner:
             return f"its checkpoint failed {RESUME_TRIES} times"
         return None
 
-    def _new(
-        self, topics: Topics, found: Mapping[str, TopicState], starts: Mapping[str, Offsets], replaces: Manifest | None
-    ) -> Plan:
+    def _new(self, topics: Topics, found: Mapping[str, TopicState], starts: Mapping[str, Offsets]) -> Plan:
         ids = {topic: state.id for topic, state in found.items()}
         manifest = self._manifests.new(topics, starts, ids, self._schema)
-        return Plan(manifest, False, replaces, found, starts, False)
+        return Plan(manifest, False, found, starts, False)
 
     def _resumed(self, manifest: Manifest, found: Mapping[str, TopicState]) -> Plan:
         log.info("Resuming pipeline %s on %s", manifest.id, manifest.topics)
@@ -113,7 +107,7 @@ class Planner:
         positions = {**starts, **committed(checkpoint)}
         # Not a generator: each topic's loss is said.
         lost = [topic for topic in found if self._said_lost(topic, positions[topic])]
-        return Plan(manifest, True, None, found, positions, bool(lost))
+        return Plan(manifest, True, found, positions, bool(lost))
 
     def _first_positions(self, earlier: Manifest, found: Mapping[str, TopicState]) -> dict[str, Offsets]:
         """Where it began, as far as Kafka still has that; all of a topic that is another one now."""

@@ -27,6 +27,9 @@ class Leavings:
         self._manifests.delete(manifest)
         crash_point(CrashPoint.RETIRED)
 
+    def condemn(self, manifest: Manifest) -> None:
+        self._manifests.condemn(manifest)
+
     def mark_shown(self, manifest: Manifest, shown: Shown) -> None:
         self._manifests.mark_shown(manifest, shown)
 
@@ -42,7 +45,7 @@ class RunningPipeline:
         cleanup: Cleanup,
     ) -> None:
         self.manifest, self.query, self.changelog = plan.manifest, query, changelog
-        self._resumed, self._replaces = plan.resumed, plan.replaces
+        self._resumed = plan.resumed
         self._watches, self._leavings, self._cleanup = watches, leavings, cleanup
 
     @property
@@ -59,10 +62,6 @@ class RunningPipeline:
 
     def promote(self, generation: int, join: JoinType) -> None:
         self._leavings.mark_shown(self.manifest, Shown(generation, join))
-        if self._replaces is not None:
-            old, self._replaces = self._replaces, None
-            done = f"Cleaned up pipeline {old.id} on {old.topics}, which {self.id} replaces"
-            self._cleanup.add(Chore(None, lambda: self._leavings.delete(old), done))
 
     def stop(self) -> None:
         self._fall_silent()
@@ -70,6 +69,7 @@ class RunningPipeline:
 
     def retire(self) -> None:
         self._fall_silent()
+        self._leavings.condemn(self.manifest)
         done = f"Retired pipeline {self.id} on {self.topics}"
         self._cleanup.add(Chore(self._end, lambda: self._leavings.delete(self.manifest), done))
 
