@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.oracle import Table
@@ -71,7 +72,7 @@ def _eventually(world: World, difference: Callable[[], str | None]) -> None:
 def _or_unreachable(difference: Callable[[], str | None]) -> str | None:
     try:
         return difference()
-    except Unreachable as error:
+    except (Unreachable, KafkaException) as error:
         return str(error)
 
 
