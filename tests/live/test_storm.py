@@ -74,7 +74,8 @@ def test_a_storm_of_control_messages(
     viewer = Viewer(rig, "final_ui", "name")
     rubbish = [b"", b"{", b"[]", b'{"joinType": "sideways"}', b'{"usersTopic": "no-such-topic"}', b"\xff"]
     valid = [json.dumps({**pair, "joinType": join}).encode() for pair in pairs for join in ("inner", "left", "right")]
-    mixed = [value for entry in zip(itertools.cycle(rubbish), itertools.cycle(valid)) for value in entry][: STORM - 1]
+    pairs_of_both = zip(itertools.cycle(rubbish), itertools.cycle(valid), strict=False)
+    mixed = list(itertools.islice(itertools.chain.from_iterable(pairs_of_both), STORM - 1))
     last = json.dumps({**pairs[2], "joinType": "inner"}).encode()
     rig.sender.send_all(rig.config.control.topic, [*mixed, last])
 

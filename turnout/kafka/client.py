@@ -23,6 +23,13 @@ _UNREACHABLE = (BrokerError._TIMED_OUT, BrokerError._TRANSPORT, BrokerError._ALL
 # What the client says over and over while no broker answers; the reason is in what it says besides.
 _NO_REASON = (BrokerError._ALL_BROKERS_DOWN, BrokerError._TIMED_OUT)
 
+# The client goes on by itself; and whoever assigns partitions needs no group, however much the client asks for it.
+_PASSED_OVER = (
+    BrokerError._TRANSPORT,
+    BrokerError._ALL_BROKERS_DOWN,
+    BrokerError.GROUP_AUTHORIZATION_FAILED,
+)
+
 ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
 """Partition -> offset."""
@@ -225,8 +232,8 @@ class Reader:
             if error.code() == BrokerError._PARTITION_EOF:
                 self._positions[message.topic() or "", message.partition() or 0] = message.offset() or 0
                 return None
-            if error.retriable() or error.code() in (BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN):
-                return None  # librdkafka goes on by itself
+            if error.retriable() or error.code() in _PASSED_OVER:
+                return None
             raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
         topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
         self._positions[topic, partition] = offset + 1

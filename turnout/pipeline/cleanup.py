@@ -32,7 +32,7 @@ class Chore:
 
 
 class Cleanup:
-    """One thread, one chore at a time, in order."""
+    """One chore at a time, in order, on a thread that is there as long as there are any."""
 
     def __init__(self) -> None:
         self._new: deque[Chore] = deque()
@@ -40,8 +40,7 @@ class Cleanup:
         self._running = 0  # how many are to be stopped and are not yet
         self._open = 0  # how many were not tried yet
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="cleanup", daemon=True)
-        self._thread.start()
+        self._at_work = False
 
     def add(self, chore: Chore) -> None:
         with self._changed:
@@ -49,6 +48,9 @@ class Cleanup:
             self._running += chore.stop is not None
             self._open += 1
             self._changed.notify_all()
+            if not self._at_work:
+                self._at_work = True
+                threading.Thread(target=self._run, name="cleanup", daemon=True).start()
 
     def wait_until_stopped(self, given_up: Callable[[], bool]) -> None:
         """Wait until everything that was to be stopped is stopped, or until given up."""
@@ -64,18 +66,20 @@ class Cleanup:
                 self._changed.wait(left)
 
     def _run(self) -> None:
-        while True:
-            chore = self._next()
+        while (chore := self._next()) is not None:
             self._do(chore)
             with self._changed:
                 self._open -= not chore.again
                 self._changed.notify_all()
 
-    def _next(self) -> Chore:
-        """The next chore; when there is nothing new for a while, one that is left from before."""
+    def _next(self) -> Chore | None:
+        """The next chore; when there is nothing new for a while, one that is left from before; None if all is done."""
         with self._changed:
             while not self._new:
-                if not self._changed.wait(RETRY_SECONDS if self._left else None):
+                if not self._left:
+                    self._at_work = False
+                    return None
+                if not self._changed.wait(RETRY_SECONDS):
                     self._new, self._left = deque(self._left), []
             return self._new.popleft()
 
