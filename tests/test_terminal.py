@@ -27,6 +27,17 @@ def terminal(file: io.StringIO) -> Iterator[Terminal]:
     yield terminal
     for name in LOGGERS:
         logging.getLogger(name).removeHandler(terminal)
+        logging.getLogger(name).propagate = True
+
+
+def test_a_line_is_shown_once_although_a_library_sets_up_logging_for_all(terminal: Terminal, file: io.StringIO) -> None:
+    others = logging.StreamHandler(file)
+    logging.getLogger().addHandler(others)
+    try:
+        logging.getLogger("turnout.x").warning("lost")
+    finally:
+        logging.getLogger().removeHandler(others)
+    assert file.getvalue().count("lost") == 1
 
 
 def test_a_file_gets_the_moment_the_level_and_the_message(terminal: Terminal, file: io.StringIO) -> None:

@@ -31,6 +31,8 @@ class Terminal(logging.Handler):
             logger = logging.getLogger(name)
             logger.setLevel(level)
             logger.addHandler(self)
+            # Py4J gives the root logger a handler when Spark's process dies: each line would be shown twice.
+            logger.propagate = False
 
     def keep_stderr(self, file: Path) -> None:
         """What Java and librdkafka write to stderr goes to this file; what Python writes goes where it went.
