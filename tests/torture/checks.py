@@ -22,8 +22,8 @@ one), and for a build that is not ready in time and has to be tried again. Longe
 
 POLL_SECONDS = 0.25
 
-MOST_THREADS, MOST_FILES = 250, 400
-"""Of the service. Each librdkafka client has a handful of threads and files, each pipeline a handful of clients."""
+MOST_THREADS, MOST_FILES = 120, 150
+"""Of the service: about twice of what it has with one pipeline, six viewers and a few requests at once."""
 
 SHOWN_ROWS = 5
 
