@@ -3,6 +3,7 @@
 import gc
 import itertools
 import json
+import re
 import threading
 import uuid
 from collections import Counter
@@ -22,7 +23,8 @@ from turnout.kafka.embedded import EmbeddedBroker
 STORM = 1_000
 SWITCHES = 200
 WARM_UP = 40
-"""Until Spark, Python and Kafka's clients have all the threads and caches they ever want."""
+"""Until Spark, Python and Kafka's clients have all the threads and caches they ever want: what ended queries leave is
+kept for half a minute."""
 
 MIB = 1024 * 1024
 MOST_GROWTH_MIB = {"Python": 30, "Spark's heap": 30}
@@ -114,7 +116,7 @@ class Held:
         runtime = jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return cls(
-            Counter(thread.name.rstrip("0123456789-, abcdef") for thread in threading.enumerate()),
+            Counter(re.sub("[0-9a-f]{8,}|[0-9]+", "…", thread.name) for thread in threading.enumerate()),
             len(list(Path("/proc/self/fd").iterdir())),
             sum(topic.startswith("turnout-") for topic in rig.bus.topics()),
             len(list((rig.config.state_dir / "pipelines").iterdir())),

@@ -32,6 +32,18 @@ _SETTINGS: Mapping[str, str] = {
     _STATE + "rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read before each write
     "spark.sql.streaming.stopTimeout": "10000",  # the default, 0, waits for ever
     "spark.sql.streaming.numRecentProgressUpdates": "5",
+    # What ended queries leave for Spark's UI: half a megabyte for each switch, a thousand times by default.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.sql.streaming.ui.retainedQueries": "5",
+    # An ended query's state store is unloaded, and its consumers are closed, by the next look after them.
+    _STATE + "maintenanceInterval": "10s",
+    "spark.kafka.consumer.cache.timeout": "30s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
     "spark.sql.adaptive.enabled": "false",  # streaming ignores it, with a warning for each query
 }
 
