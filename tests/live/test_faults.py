@@ -78,7 +78,7 @@ class Undisturbed:
         return {topic for topic in self._rig.bus.topics() if topic.startswith("turnout-")}
 
     def _active(self) -> set[str]:
-        return {query.id for query in self._rig.builder._spark().streams.active}
+        return {query.id for query in self._rig.builder.session().streams.active}
 
     def _own_threads(self) -> set[str]:
         """Without those of Py4J, which keeps one for each connection that it may use again."""
@@ -154,7 +154,7 @@ def test_a_state_directory_that_cannot_be_written(
 
 def test_a_query_that_fails_while_live_goes_on_where_it_was(rig: Rig, running: Running) -> None:
     viewer = Viewer(rig, "final_ui", "userId")
-    (query,) = [query for query in rig.builder._spark().streams.active if query.name.startswith(running.live.id)]
+    (query,) = [query for query in rig.builder.session().streams.active if query.name.startswith(running.live.id)]
     query.stop()
     rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "first"})
     until(lambda: State.DEGRADED in running.states, "it says that it is degraded")

@@ -111,7 +111,7 @@ class Held:
     @classmethod
     def by(cls, rig: Rig) -> "Held":
         gc.collect()
-        jvm = rig.builder._spark()._jvm
+        jvm = rig.builder.session()._jvm
         jvm.java.lang.System.gc()  # type: ignore[union-attr]
         runtime = jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]
         pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -141,6 +141,7 @@ class FakeBuild:
     cancelled: bool = False
     over: bool = False
     trouble: str | None = None
+    waits_for_spark: bool = False
     pipeline: FakePipeline | None = None
 
     def __post_init__(self) -> None:

@@ -493,3 +493,18 @@ def test_an_unexpected_failure_does_not_end_the_thread(
     world.orchestrator.stop()
     assert world.status.state is State.STOPPED
     assert "a defect" in caplog.text
+
+
+def test_the_time_that_spark_takes_to_start_is_not_held_against_a_build() -> None:
+    world = World(ready_timeout_seconds=60)
+    world.start()
+    world.build.waits_for_spark = True
+    world.pass_time(59)
+    world.pass_time(59)
+    assert not world.build.cancelled
+    world.build.waits_for_spark = False
+    world.pass_time(59)
+    assert not world.build.cancelled
+    world.pass_time(2)
+    assert world.build.cancelled
+    assert "not ready in 60 s" in world.status.message

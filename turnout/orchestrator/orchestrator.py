@@ -432,6 +432,8 @@ class Orchestrator:
     def _on_time(self) -> None:
         now = self._clock()
         self._cancel_outdated()
+        if self._attempt is not None and self._attempt.build.waits_for_spark:
+            self._attempt.deadline = now + self._settings.ready_timeout_seconds
         if self._attempt is not None and self._attempt.deadline <= now:
             trouble = self._attempt.build.trouble
             self._cancel("not ready in time")

@@ -43,6 +43,10 @@ class Build(Protocol):
     def trouble(self) -> str | None:
         """What holds it up, if anything is known."""
 
+    @property
+    def waits_for_spark(self) -> bool:
+        """Spark is starting, which takes its time and is nothing that another attempt would make faster."""
+
     def cancel(self) -> None:
         """It ends soon, and deletes all that it made, also if it has just become ready; the next build begins after
         that."""

@@ -36,6 +36,7 @@ class PipelineBuild:
         self._troubles: dict[str, str] = {}
         self._broken: Exception | None = None  # a part that failed before the build was ready
         self._ready = False
+        self._waits_for_spark = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"build {number}", daemon=True)
         self._plan: Plan | None = None
@@ -57,6 +58,10 @@ class PipelineBuild:
     def trouble(self) -> str | None:
         """What holds it up, if anything is known."""
         return next(iter(self._troubles.values()), None)
+
+    @property
+    def waits_for_spark(self) -> bool:
+        return self._waits_for_spark
 
     def _run(self) -> None:
         try:
@@ -81,6 +86,7 @@ class PipelineBuild:
 
     def _build(self) -> RunningPipeline:
         self._wait_for_earlier_ones()
+        self._wait_for_spark()
         plan = self._plan = self._builder.planner.plan(self._topics)
         crash_point(CrashPoint.MANIFEST_WRITTEN)
         running = self._running = self._builder.prepare(plan, self._lost, self._note_trouble)
@@ -102,6 +108,14 @@ class PipelineBuild:
             if not self._previous.is_alive:
                 self._previous = None
         self._builder.cleanup.wait_until_stopped(self._given_up)
+        self._check()
+
+    def _wait_for_spark(self) -> None:
+        self._waits_for_spark = True
+        try:
+            self._builder.session()
+        finally:
+            self._waits_for_spark = False
         self._check()
 
     @property

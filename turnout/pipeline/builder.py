@@ -41,7 +41,7 @@ class PipelineBuilder:
         bus: Cluster,
         on_rejected: Callable[[list[Rejected]], None],
     ) -> None:
-        self._spark, self._data, self._bus = spark, data, bus
+        self.session, self._data, self._bus = spark, data, bus
         self._on_rejected = on_rejected
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
         self._manifests = Manifests(config.state_dir)
@@ -97,7 +97,7 @@ class PipelineBuilder:
             on_lost,
         )
         checkpoint = self._manifests.checkpoint(manifest)
-        query = Pipeline(self._spark(), plan, checkpoint, self._schema, self._kafka, self._trigger)
+        query = Pipeline(self.session(), plan, checkpoint, self._schema, self._kafka, self._trigger)
         on_bus = {topic: state for topic, state in self._bus.describe(bus_topics).items() if state is not None}
         watches = [
             TopicWatch(self._data, plan.topics, on_lost, partial(on_trouble, "data")),
