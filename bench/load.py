@@ -19,7 +19,7 @@ class Load:
     """A context that sends to both topics of each pair, `rate` messages a second in all."""
 
     def __init__(self, bootstrap: str, pairs: Sequence[Pair], rate: int) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
         self._messages = itertools.cycle(
             [message for key in range(KEYS) for pair in pairs for message in pair.messages(key)]
         )

@@ -4,11 +4,13 @@
 """
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import cycle, islice
 from pathlib import Path
 
 from rich.console import Console
@@ -24,7 +26,7 @@ from turnout.errors import TurnoutError
 from turnout.schema import JoinType
 
 RESULT = Path(__file__).parent / "results" / "switch.json"
-PAIRS = 4
+PAIRS = [Pair(f"users_{number}", f"accounts_{number}") for number in range(4)]
 """Two may linger: with four, none is left to go back to, and every switch is a build."""
 
 WARM_UP = 5
@@ -34,6 +36,7 @@ BUDGETS = {"topics": 1.5, "join type": 1.0}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # the viewer stays until the server ends, which it tells
     console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
     try:
         report = _measure(options, lambda text: console.print(f"{time.strftime('%H:%M:%S')} {text}", markup=False))
@@ -50,21 +53,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(options: argparse.Namespace, say: Callable[[str], None]) -> Report:
     load_before = load_average()
-    pairs = [Pair(f"users_{number}", f"accounts_{number}") for number in range(PAIRS)]
     large = Pair("users_large", "accounts_large")
     with tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory, ExitStack() as stack:
         overrides = {f"tables.{table}.start": "earliest" for table in ("users", "accounts")}
         rig = stack.enter_context(running(Path(directory), 1, say, overrides))
         say("Filling topics …")
-        for pair in pairs:
+        for pair in PAIRS:
             fill(rig.broker.bootstrap, pair, options.backlog)
         fill(rig.broker.bootstrap, large, options.rows)
         switcher = Switcher(rig.service, rig.broker.bootstrap)
         say(f"Warming up with {WARM_UP} switches …")
-        _topics(switcher, pairs, WARM_UP)
+        turns = cycle(PAIRS)
+        _topics(switcher, turns, WARM_UP)
         viewer = stack.enter_context(Viewer(f"http://{HOST}:{rig.port}", rig.service.tables.names.joined))
         return Report(
-            this_machine(rig.parts), load_before, _scenarios(options, rig, switcher, viewer, pairs, large, say)
+            this_machine(rig.parts), load_before, _scenarios(options, rig, switcher, viewer, turns, large, say)
         )
 
 
@@ -73,7 +76,7 @@ def _scenarios(
     rig: Rig,
     switcher: Switcher,
     viewer: Viewer,
-    pairs: list[Pair],
+    turns: Iterator[Pair],
     large: Pair,
     say: Callable[[str], None],
 ) -> list[Scenario]:
@@ -86,10 +89,10 @@ def _scenarios(
         scenarios.append(Scenario(name, BUDGETS[what], seconds, viewer.end(switcher.generation)))
 
     small = f"{options.backlog:,} messages a topic"
-    scenario(f"topics, {small}", "topics", lambda: _topics(switcher, pairs, options.switches))
-    with Load(rig.broker.bootstrap, pairs, options.rate):
+    scenario(f"topics, {small}", "topics", lambda: _topics(switcher, turns, options.switches))
+    with Load(rig.broker.bootstrap, PAIRS, options.rate):
         name = f"topics, {small}, {options.rate:,} messages a second meanwhile"
-        scenario(name, "topics", lambda: _topics(switcher, pairs, options.switches))
+        scenario(name, "topics", lambda: _topics(switcher, turns, options.switches))
     switcher.to(large, JoinType.LEFT)
     scenario(f"join type, {options.rows:,} rows", "join type", lambda: _joins(switcher, large, options.switches))
     with Load(rig.broker.bootstrap, [large], options.rate):
@@ -98,8 +101,8 @@ def _scenarios(
     return scenarios
 
 
-def _topics(switcher: Switcher, pairs: Sequence[Pair], count: int) -> list[float]:
-    return [switcher.to(pairs[number % len(pairs)], JoinType.LEFT) for number in range(count)]
+def _topics(switcher: Switcher, pairs: Iterator[Pair], count: int) -> list[float]:
+    return [switcher.to(pair, JoinType.LEFT) for pair in islice(pairs, count)]
 
 
 def _joins(switcher: Switcher, pair: Pair, count: int) -> list[float]:

@@ -20,6 +20,7 @@ from turnout.service import Service
 from turnout.tables.registry import Event, Swapped
 
 SWITCH_SECONDS = 60.0
+SHOWN_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,11 @@ class Switcher:
     """Sends control messages to the topic, and waits for the swap in the public tables."""
 
     def __init__(self, service: Service, bootstrap: str) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "log_level": 0})
         self._swapped = threading.Event()
         self._at = 0.0
         self._registry = service.tables.registry
+        self._logs = service.tables.names.logs
         self._registry.subscribe(service.tables.names.joined, self._note)
 
     @property
@@ -66,7 +68,8 @@ class Switcher:
         self._producer.produce(CONTROL_TOPIC, json.dumps(message).encode())
         self._producer.flush()
         if not self._swapped.wait(SWITCH_SECONDS):
-            raise TurnoutError(f"no swap to {message} within {SWITCH_SECONDS:g} s")
+            said = self._registry.snapshot(self._logs).rows["msg"].to_list()[-SHOWN_LINES:]
+            raise TurnoutError("\n  ".join([f"no swap to {message} within {SWITCH_SECONDS:g} s; the log says:", *said]))
         return self._at - began
 
     def _note(self, event: Event) -> None:

@@ -55,9 +55,13 @@ _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
 }
 
+# The notifier tells the end of every real-time query as an error, in a way that makes log4j itself fail now and then; a
+# query that fails is told by others.
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
+logger.notifier.name = org.apache.spark.util.ErrorNotifier
+logger.notifier.level = off
 appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {log}
