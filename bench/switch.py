@@ -30,6 +30,7 @@ PAIRS = [Pair(f"users_{number}", f"accounts_{number}") for number in range(4)]
 """Two may linger: with four, none is left to go back to, and every switch is a build."""
 
 WARM_UP = 5
+Switch = Callable[[Pair, JoinType], float]
 BUDGETS = {"topics": 1.5, "join type": 1.0}
 """Seconds, for two cores."""
 
@@ -64,7 +65,7 @@ def _measure(options: argparse.Namespace, say: Callable[[str], None]) -> Report:
         switcher = Switcher(rig.service, rig.broker.bootstrap)
         say(f"Warming up with {WARM_UP} switches …")
         turns = cycle(PAIRS)
-        _topics(switcher, turns, WARM_UP)
+        _topics(switcher.to, turns, WARM_UP)
         viewer = stack.enter_context(Viewer(f"http://{HOST}:{rig.port}", rig.service.tables.names.joined))
         return Report(
             this_machine(rig.parts), load_before, _scenarios(options, rig, switcher, viewer, turns, large, say)
@@ -82,39 +83,44 @@ def _scenarios(
 ) -> list[Scenario]:
     scenarios: list[Scenario] = []
 
+    def switch(pair: Pair, join: JoinType) -> float:
+        seconds = switcher.to(pair, join)
+        viewer.wait_for(switcher.generation)  # the next switch begins when this one is over for everybody
+        return seconds
+
     def scenario(name: str, what: str, switches: Callable[[], list[float]]) -> None:
         say(f"{name} …")
         viewer.begin()
         seconds = switches()
-        scenarios.append(Scenario(name, BUDGETS[what], seconds, viewer.end(switcher.generation)))
+        scenarios.append(Scenario(name, BUDGETS[what], seconds, viewer.end()))
 
     small = f"{options.backlog:,} messages a topic"
-    scenario(f"topics, {small}", "topics", lambda: _topics(switcher, turns, options.switches))
+    scenario(f"topics, {small}", "topics", lambda: _topics(switch, turns, options.switches))
     with Load(rig.broker.bootstrap, PAIRS, options.rate):
         name = f"topics, {small}, {options.rate:,} messages a second meanwhile"
-        scenario(name, "topics", lambda: _topics(switcher, turns, options.switches))
-    switcher.to(large, JoinType.LEFT)
-    scenario(f"join type, {options.rows:,} rows", "join type", lambda: _joins(switcher, large, options.switches))
+        scenario(name, "topics", lambda: _topics(switch, turns, options.switches))
+    switch(large, JoinType.LEFT)
+    scenario(f"join type, {options.rows:,} rows", "join type", lambda: _joins(switch, large, options.switches))
     with Load(rig.broker.bootstrap, [large], options.rate):
         name = f"join type, {options.rows:,} rows, {options.rate:,} messages a second meanwhile"
-        scenario(name, "join type", lambda: _joins(switcher, large, options.switches))
+        scenario(name, "join type", lambda: _joins(switch, large, options.switches))
     return scenarios
 
 
-def _topics(switcher: Switcher, pairs: Iterator[Pair], count: int) -> list[float]:
-    return [switcher.to(pair, JoinType.LEFT) for pair in islice(pairs, count)]
+def _topics(switch: Switch, pairs: Iterator[Pair], count: int) -> list[float]:
+    return [switch(pair, JoinType.LEFT) for pair in islice(pairs, count)]
 
 
-def _joins(switcher: Switcher, pair: Pair, count: int) -> list[float]:
+def _joins(switch: Switch, pair: Pair, count: int) -> list[float]:
     # Two that show all rows, so that each switch has all the work.
-    return [switcher.to(pair, (JoinType.INNER, JoinType.LEFT)[number % 2]) for number in range(count)]
+    return [switch(pair, (JoinType.INNER, JoinType.LEFT)[number % 2]) for number in range(count)]
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.switch", description=__doc__.split("\n")[0])
     parser.add_argument("--switches", type=at_least_1, default=50, help="of each kind (%(default)s)")
     parser.add_argument("--backlog", type=at_least_1, default=500, help="messages in each topic (%(default)s)")
-    parser.add_argument("--rate", type=at_least_1, default=1_000, help="messages a second, under load (%(default)s)")
+    parser.add_argument("--rate", type=at_least_1, default=200, help="messages a second, under load (%(default)s)")
     parser.add_argument("--rows", type=at_least_1, default=100_000, help="of the large table (%(default)s)")
     return parser.parse_args(arguments)
 

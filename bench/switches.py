@@ -116,11 +116,15 @@ class Viewer:
         with self._lock:
             self._seen.clear()
 
-    def end(self, generation: int) -> Seen:
-        """What it saw since `begin`, once it has seen this generation."""
+    def wait_for(self, generation: int) -> None:
+        """Returns when it has seen this generation."""
         with self._lock:
             if not self._lock.wait_for(lambda: self._generation >= generation, SWITCH_SECONDS):
                 raise TurnoutError(f"the viewer has not seen generation {generation} within {SWITCH_SECONDS:g} s")
+
+    def end(self) -> Seen:
+        """What it saw since `begin`."""
+        with self._lock:
             seen = list(self._seen)
         times = [at for at, *_ in seen]
         return Seen(

@@ -6,7 +6,9 @@ are left out, so a record without `k` is the one of the null key. `ln` and `rn` 
 they only grow, which makes them the version of the record. `at` is the message that it was written for.
 """
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 
@@ -71,8 +73,10 @@ def _parse(values: Sequence[bytes], dtype: pl.Struct) -> pl.Series:
     if size <= _PARSED_AT_ONCE_BYTES:
         return texts.str.json_decode(dtype)
     step = max(1, len(values) * _PARSED_AT_ONCE_BYTES // size)
-    parts = [texts.slice(start, step).str.json_decode(dtype) for start in range(0, len(values), step)]
-    return pl.concat(parts, rechunk=True)
+    parts = [texts.slice(start, step) for start in range(0, len(values), step)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Polars lets others run meanwhile, but uses one core for this
+        decoded: list[pl.Series] = list(pool.map(lambda part: part.str.json_decode(dtype), parts))
+    return pl.concat(decoded, rechunk=True)
 
 
 def _without_nulls(column: pl.Series) -> pl.Series:

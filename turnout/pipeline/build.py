@@ -5,10 +5,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from turnout.changelog.progress import Position
 from turnout.crash_points import CrashPoint, crash_point
 from turnout.errors import BuildFailed, TurnoutError
 from turnout.kafka.client import Offsets
 from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Ready, Trouble
+from turnout.pipeline.manifest import Manifest
 from turnout.pipeline.plan import Plan
 from turnout.pipeline.running import RunningPipeline
 from turnout.schema import Topics
@@ -135,15 +137,22 @@ class PipelineBuild:
             self._check()
             positions = {**positions, **self._builder.committed(manifest)}
         self._mark(running)
-        running.query.go_live(self._given_up)
+        running.query.go_live()
         running.query.watch(self._lost)
+        last = self._last_messages(manifest, positions)  # while Spark gets its tasks going
+        running.query.wait_until_it_runs(self._given_up)
         self._check()
         crash_point(CrashPoint.RUNNING)
-        if self._builder.tells_each_message:
-            last = self._builder.last_messages(positions, self._builder.ends(manifest))
-            running.changelog.progress.wait_until_worked(last, self._given_up)
+        # One that begins at the latest is complete while it is still empty. What has come by now spares viewers that.
+        last = last or self._last_messages(manifest, positions)
+        running.changelog.progress.wait_until_worked(last, self._given_up)
         self._check()
         crash_point(CrashPoint.READY)
+
+    def _last_messages(self, manifest: Manifest, positions: Mapping[str, Offsets]) -> Mapping[Position, int]:
+        if not self._builder.tells_each_message:
+            return {}
+        return self._builder.last_messages(positions, self._builder.ends(manifest))
 
     def _mark(self, running: RunningPipeline) -> None:
         """Tell what is on the bus from before apart from what the live query writes."""

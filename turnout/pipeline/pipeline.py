@@ -63,10 +63,15 @@ class Pipeline:
                 query.stop()
                 return
 
-    def go_live(self, cancelled: Callable[[], bool]) -> None:
-        """Start the endless query and wait until all its tasks run, or until cancelled."""
+    def go_live(self) -> None:
+        """Start the endless query."""
         trigger = {"realTime": REALTIME_BATCH} if self._trigger is Trigger.REALTIME else {"processingTime": "0 seconds"}
-        query = self._query = self._start(trigger, {})
+        self._query = self._start(trigger, {})
+
+    def wait_until_it_runs(self, cancelled: Callable[[], bool]) -> None:
+        """Wait until all tasks of the endless query run, or until cancelled."""
+        query = self._query
+        assert query is not None, "this comes after go_live()"
         while not self._runs(query) and not cancelled():
             if self._ended(query):
                 raise BuildFailed(f"{self._name}: the query ended by itself")
