@@ -5,16 +5,16 @@
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from bench.child import Child
+from bench.command import run, say
 from bench.cpu import CpuMeter, descendant_running
 from bench.machine import load_average, this_machine
 from bench.messages import Plan
@@ -22,28 +22,18 @@ from bench.phases import Phase, Run
 from bench.recorder import Recorder
 from bench.report import Report, show, write_json
 from bench.rig import HOST, Rig, running
-from turnout.ending import INTERRUPTED, STOP_SIGNALS
-from turnout.errors import TurnoutError
 
 RESULT = Path(__file__).parent / "results" / "latency.json"
 WARM_UP_RATE = 2_000
 
-LOG_WIDTH = 130
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    # Where nobody looks on, in a log, a table need not be squeezed into 80 columns.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
-    for number in STOP_SIGNALS:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        report = _measure(options, console)
-    except TurnoutError as error:
-        console.print(str(error), style="red", markup=False)
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return run(lambda console: _report(options, console))
+
+
+def _report(options: argparse.Namespace, console: Console) -> int:
+    report = _measure(options, console)
     show(report, console)
     write_json(report, RESULT)
     console.print(f"Also in {RESULT}")
@@ -54,7 +44,7 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
     load_before = load_average()
     with (
         tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
-        running(Path(directory), options.keep, lambda text: _say(console, text)) as rig,
+        running(Path(directory), options.keep, partial(say, console)) as rig,
         Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
         Child("bench.client", HOST, rig.port, _changes(rig)) as client,
     ):
@@ -72,7 +62,7 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
 
 
 def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = "") -> Phase:
-    _say(console, f"{what}{rate:,} messages a second for {seconds:g} s …")
+    say(console, f"{what}{rate:,} messages a second for {seconds:g} s …")
     return run.phase(rate, seconds)
 
 
@@ -89,11 +79,6 @@ def _processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
 
 def _changes(rig: Rig) -> str:
     return f"/api/tables/{rig.service.tables.names.joined}/changes"
-
-
-def _say(console: Console, text: str) -> None:
-    # Lines, not a turning wheel: that would take its share of the process that is measured.
-    console.print(f"{time.strftime('%H:%M:%S')} {text}", markup=False)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

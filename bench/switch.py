@@ -7,22 +7,21 @@ import argparse
 import logging
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
 from rich.console import Console
 
-from bench.latency import LOG_WIDTH, at_least_1
+from bench.command import run, say
+from bench.latency import at_least_1
 from bench.load import Load
 from bench.machine import load_average, this_machine
 from bench.rig import HOST, Rig, running
 from bench.switch_report import Report, Scenario, show, write_json
 from bench.switches import Pair, Switcher, Viewer, fill
-from turnout.ending import INTERRUPTED
-from turnout.errors import TurnoutError
 from turnout.schema import JoinType
 
 RESULT = Path(__file__).parent / "results" / "switch.json"
@@ -38,14 +37,11 @@ BUDGETS = {"topics": 1.5, "join type": 1.0}
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # the viewer stays until the server ends, which it tells
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else LOG_WIDTH)
-    try:
-        report = _measure(options, lambda text: console.print(f"{time.strftime('%H:%M:%S')} {text}", markup=False))
-    except TurnoutError as error:
-        console.print(str(error), style="red", markup=False)
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return run(lambda console: _report(options, console))
+
+
+def _report(options: argparse.Namespace, console: Console) -> int:
+    report = _measure(options, partial(say, console))
     show(report, console)
     write_json(report, RESULT)
     console.print(f"Also in {RESULT}")
