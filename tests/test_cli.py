@@ -175,7 +175,7 @@ def test_an_undo_shows_each_step_and_its_outcome_and_can_be_undone(switching: Sw
         assert result.exit_code == 0, result.output
         *steps, last = result.stdout.splitlines()
         words = [line.split(maxsplit=2)[2].split()[0] for line in steps]
-        assert words == ["Received", "Resolved", "Changed:", "Going", "live", "Swapped", "switching", "Lingering:"]
+        assert words == ["Received", "Resolved", "Changed:", "Going", "Switching", "Swapped", "Live:", "Lingering:"]
         assert last == f"✓ applied: {shown}, generation {generation}"
 
 

@@ -295,7 +295,7 @@ serve: {{port: 0}}
     return file
 
 
-@pytest.mark.parametrize("moment", ["Starting Turnout", "Starting Spark", "Building generation", "Spark started"])
+@pytest.mark.parametrize("moment", ["Starting Turnout", "Starting Spark", "Building", "Spark started"])
 def test_ctrl_c_in_the_middle_of_starting_ends_all_of_it_in_time(config_file: Path, moment: str) -> None:
     command = Command(config_file.parent, "run", "-c", config_file.name)
     try:

@@ -465,7 +465,7 @@ class Orchestrator:
     def _say(self, state: State, message: str) -> None:
         if state is not self._lifecycle.state:
             level = logging.WARNING if state is State.DEGRADED else logging.INFO
-            log.log(level, "%s → %s: %s", self._lifecycle.state, state, message)
+            log.log(level, "%s%s (%s → %s)", message[0].upper(), message[1:], self._lifecycle.state, state)
             self._lifecycle.move(state)
         shown = self._live.desired if self._live else self._desired
         number = self._live.number if self._live else 0
