@@ -62,7 +62,7 @@ def _measure(options: argparse.Namespace, say: Callable[[str], None]) -> Report:
         say(f"Warming up with {WARM_UP} switches …")
         turns = cycle(PAIRS)
         _topics(switcher.to, turns, WARM_UP)
-        viewer = stack.enter_context(Viewer(f"http://{HOST}:{rig.port}", rig.service.tables.names.joined))
+        viewer = Viewer(f"http://{HOST}:{rig.port}", rig.service.tables.names.joined)
         return Report(
             this_machine(rig.parts), load_before, _scenarios(options, rig, switcher, viewer, turns, large, say)
         )

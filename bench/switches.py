@@ -6,8 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from confluent_kafka import Producer
 
@@ -93,7 +92,7 @@ class Seen:
 
 
 class Viewer:
-    """A remote client that holds the table by its events."""
+    """A remote client that holds the table by its events, from now on until the server ends."""
 
     def __init__(self, url: str, table: str) -> None:
         self._stream = Client(url).changes(table)
@@ -101,16 +100,7 @@ class Viewer:
         self._generation = 0
         self._lock = threading.Condition()
         self._seen: list[tuple[float, str, int, int]] = []  # time, kind, rows, pairs
-        self._thread = threading.Thread(target=self._follow, name="viewer", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """It ends with the server."""
+        threading.Thread(target=self._follow, name="viewer", daemon=True).start()
 
     def begin(self) -> None:
         with self._lock:

@@ -3,6 +3,8 @@
 import json
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import polars as pl
 
@@ -17,6 +19,9 @@ from turnout.tables.delta import apply
 from turnout.tables.public import control_fields
 from turnout.tables.registry import Changed, Event
 
+FILLED = 50
+"""Rows of the join, by `fill`."""
+
 CONFIG = """
 tables:
   users:    {topic: users-TAG,    columns: {userId: string, name: string},     start: earliest}
@@ -25,6 +30,17 @@ join: {left: users, right: accounts, on: userId}
 control: {topic: control-TAG}
 switch: {linger_seconds: 2}
 """
+
+
+@contextmanager
+def first_generation(rig: Rig) -> Iterator["Running"]:
+    """One that shows all of what `fill` has sent."""
+    running = Running(rig)
+    try:
+        until(lambda: rig.table("final_ui").total() == FILLED, "the first generation", 90)
+        yield running
+    finally:
+        running.stop()
 
 
 class Running:
@@ -90,7 +106,7 @@ class Running:
 
 
 def fill(rig: Rig, users: str, accounts: str, name: str) -> None:
-    for number in range(50):
+    for number in range(FILLED):
         rig.sender.send_row(users, {"userId": f"u{number}", "name": name})
     rig.sender.send_row(accounts, {"userId": "u0", "balance": 1.0})
 

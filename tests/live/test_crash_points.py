@@ -1,7 +1,6 @@
 """`kill -9` at each phase of a switch: whatever it was at, the next start makes a whole of it."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from tests.torture.checks import nothing_piles_up, settle
 from tests.torture.messages import accounts_topic, row, users_topic
 from tests.torture.world import DATA_TABLES, World
+from tests.waiting import until
 from turnout.crash_points import CrashPoint
 
 CRASH_SECONDS = 120
@@ -54,10 +54,7 @@ def test_a_kill_at_each_phase_of_a_switch(world: World) -> None:
 
 def crash_in_a_switch(world: World) -> None:
     """Ask for other topics as soon as all is well, unless it crashes before."""
-    deadline = time.monotonic() + CRASH_SECONDS
-    while world.service.running and not world.service.is_idle():
-        assert time.monotonic() < deadline, "neither live nor crashed"
-        time.sleep(0.1)
+    until(lambda: not world.service.running or world.service.is_idle(), "it is live, or has crashed", CRASH_SECONDS)
     if world.service.running:
         settle(world)
         tag = world.other_tag()

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig
-from tests.live.running import CONFIG, Running, fill
+from tests.live.running import CONFIG, Running, fill, first_generation
 from tests.waiting import until
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
@@ -88,9 +88,7 @@ def test_topics_that_may_not_be_read(
     hidden, seen = f"hidden-{rig.topics.left}", f"seen-{rig.topics.left}"
     rig.admin.create_topics([hidden, seen])
     secured.allow(AclOperation.DESCRIBE, seen)
-    running = Running(rig)
-    try:
-        until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
+    with first_generation(rig) as running:
         rig.sender.send_row(seen, {"userId": "u1", "name": "may not be read"})
         for topic in (hidden, seen):
             outcome = running.control(usersTopic=topic)
@@ -100,8 +98,6 @@ def test_topics_that_may_not_be_read(
         assert rig.tables.status_row()["state"] == "live"
         rig.sender.send_row(rig.topics.left, {"userId": "next", "name": "first"})
         until(lambda: rig.table("final_ui").total() == 51, "the next row")
-    finally:
-        running.stop()
 
 
 def test_a_wrong_password(secured: Secured, broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> None:

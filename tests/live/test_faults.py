@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig, Sender
-from tests.live.running import CONFIG, Running, Viewer, fill
+from tests.live.running import CONFIG, Running, Viewer, fill, first_generation
 from tests.waiting import until
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
@@ -32,10 +32,8 @@ def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Rig:
 
 @pytest.fixture
 def running(rig: Rig) -> Iterator[Running]:
-    running = Running(rig)
-    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
-    yield running
-    running.stop()
+    with first_generation(rig) as running:
+        yield running
 
 
 @pytest.fixture
@@ -201,10 +199,8 @@ def apart(own_broker: EmbeddedBroker, broker: EmbeddedBroker, spark: SparkSessio
     """With the users' Kafka on a broker of its own."""
     rig = Rig(own_broker, spark, tmp_path, CONFIG, bus=broker)
     fill(rig, rig.topics.left, rig.topics.right, "first")
-    running = Running(rig)
-    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
-    yield running
-    running.stop()
+    with first_generation(rig) as running:
+        yield running
 
 
 def still_works(running: Running) -> None:

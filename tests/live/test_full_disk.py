@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig
-from tests.live.running import CONFIG, Running, fill
+from tests.live.running import CONFIG, fill, first_generation
 from tests.waiting import until
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
@@ -54,9 +54,7 @@ def test_a_full_state_directory(disk: Disk, broker: EmbeddedBroker, spark: Spark
     fill(rig, rig.topics.left, rig.topics.right, "first")
     other = f"other-{rig.topics.left}"
     rig.cluster.create_topics([other])
-    running = Running(rig)
-    try:
-        until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
+    with first_generation(rig) as running:
         disk.fill()
         outcome = running.control(usersTopic=other)
         assert outcome.startswith("rejected: ")
@@ -66,8 +64,6 @@ def test_a_full_state_directory(disk: Disk, broker: EmbeddedBroker, spark: Spark
         disk.make_room()
         assert running.control(usersTopic=other) == "applied"
         assert len(list((disk.path / "pipelines").iterdir())) <= 2, "nothing is left of the failed one"
-    finally:
-        running.stop()
 
 
 def test_a_full_bus(disk: Disk, parts: JavaParts, broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> None:
@@ -76,16 +72,14 @@ def test_a_full_bus(disk: Disk, parts: JavaParts, broker: EmbeddedBroker, spark:
         keeper.start()
         rig = Rig(broker, spark, tmp_path, CONFIG, bus=bus)
         fill(rig, rig.topics.left, rig.topics.right, "first")
-        running = Running(rig)
         try:
-            until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
-            disk.fill()
-            rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "first"})
-            until(lambda: rig.tables.status_row()["state"] == "degraded", "it notices", RECOVERY_SECONDS)
-            assert rig.table("final_ui").total() >= 50  # the last page of a file may have had room for it
-            disk.make_room()
-            until(lambda: rig.table("final_ui").total() == 51, "it catches up", RECOVERY_SECONDS)
-            until(lambda: rig.tables.status_row()["state"] == "live", "it recovers", RECOVERY_SECONDS)
+            with first_generation(rig):
+                disk.fill()
+                rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "first"})
+                until(lambda: rig.tables.status_row()["state"] == "degraded", "it notices", RECOVERY_SECONDS)
+                assert rig.table("final_ui").total() >= 50  # the last page of a file may have had room for it
+                disk.make_room()
+                until(lambda: rig.table("final_ui").total() == 51, "it catches up", RECOVERY_SECONDS)
+                until(lambda: rig.tables.status_row()["state"] == "live", "it recovers", RECOVERY_SECONDS)
         finally:
-            running.stop()
             keeper.stop()

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig
-from tests.live.running import CONFIG, Running, Viewer, fill
+from tests.live.running import CONFIG, Running, Viewer, fill, first_generation
 from tests.waiting import until
 from turnout.kafka.embedded import EmbeddedBroker
 
@@ -44,10 +44,8 @@ def rig(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> Rig:
 
 @pytest.fixture
 def running(rig: Rig) -> Iterator[Running]:
-    running = Running(rig)
-    until(lambda: rig.table("final_ui").total() == 50, "the first generation", 90)
-    yield running
-    running.stop()
+    with first_generation(rig) as running:
+        yield running
 
 
 @pytest.fixture

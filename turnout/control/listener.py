@@ -78,12 +78,7 @@ class ControlListener:
             reader.close()
 
     def _state(self) -> TopicState:
-        state = self._cluster.describe([self._topic])[self._topic]
-        if state is None:
-            raise TopicMissing(
-                f"topic {self._topic!r} does not exist on {self._cluster.bootstrap}: create it, or name another"
-                " (`control.topic`)"
-            )
+        state = self._cluster.states([self._topic])[self._topic]
         if state.id != self._topic_id:  # offsets begin again
             self._topic_id, self._next = state.id, {}
         return state

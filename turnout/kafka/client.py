@@ -84,10 +84,16 @@ class Cluster:
         return [name for name, state in self.describe(names).items() if state is None]
 
     def partitions(self, topic: str) -> tuple[int, ...]:
-        state = self.describe([topic])[topic]
-        if state is None:
-            raise _missing(topic, self.bootstrap)
-        return state.partitions
+        return self.states([topic])[topic].partitions
+
+    def states(self, topics: Sequence[str]) -> dict[str, TopicState]:
+        """What these topics are now; one that is not there is an error."""
+        found: dict[str, TopicState] = {}
+        for topic, state in self.describe(topics).items():
+            if state is None:
+                raise _missing(topic, self.bootstrap)
+            found[topic] = state
+        return found
 
     def describe(self, topics: Sequence[str], seconds: float | None = None) -> dict[str, TopicState | None]:
         """Topic -> what it is now, None if it is not there."""

@@ -98,10 +98,9 @@ class PipelineBuilder:
         )
         checkpoint = self._manifests.checkpoint(manifest)
         query = Pipeline(self.session(), plan, checkpoint, self._schema, self._kafka, self._trigger)
-        on_bus = {topic: state for topic, state in self._bus.describe(bus_topics).items() if state is not None}
         watches = [
             TopicWatch(self._data, plan.topics, on_lost, partial(on_trouble, "data")),
-            TopicWatch(self._bus, on_bus, on_lost, partial(on_trouble, "bus")),
+            TopicWatch(self._bus, self._bus.states(bus_topics), on_lost, partial(on_trouble, "bus")),
         ]
         return RunningPipeline(plan, query, reader, watches, self._leavings, self.cleanup)
 

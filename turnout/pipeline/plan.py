@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from turnout.config import Config, Start
-from turnout.errors import TopicMissing
 from turnout.kafka.client import Cluster, Offsets, TopicState
 from turnout.pipeline.checkpoint import clear_uncommitted, committed
 from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
@@ -47,7 +46,7 @@ class Planner:
 
     def plan(self, topics: Topics) -> Plan:
         """Decide, and write the manifest of what is new."""
-        found = self._topics(topics)
+        found = self._data.states([topics.left, topics.right])
         earlier = self.resumable(topics)
         if earlier is None:
             starts = {topic: self._start(topic, start) for topic, start in self._starts(topics).items()}
@@ -76,14 +75,6 @@ class Planner:
 
     def succeeded(self, plan: Plan) -> None:
         self._failures.pop(plan.manifest.id, None)
-
-    def _topics(self, topics: Topics) -> dict[str, TopicState]:
-        found = self._data.describe([topics.left, topics.right])
-        states = {topic: state for topic, state in found.items() if state is not None}
-        for topic in found:
-            if topic not in states:
-                raise TopicMissing(f"topic {topic!r} does not exist on {self._data.bootstrap}: create it first")
-        return states
 
     def _useless(self, earlier: Manifest, found: Mapping[str, TopicState]) -> str | None:
         """Why its checkpoint cannot be gone on from, if so."""
