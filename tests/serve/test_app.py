@@ -13,7 +13,7 @@ from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.parts import Status
 from turnout.orchestrator.states import State
 from turnout.schema import JoinType, Topics
-from turnout.serve.app import LARGEST_CONTROL_BYTES
+from turnout.serve.control_api import LARGEST_CONTROL_BYTES
 from turnout.service import Service
 
 TABLES = [
@@ -166,7 +166,7 @@ def test_a_control_message_whose_outcome_takes_long_is_answered_with_its_id(
     http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "publish_control", Published(service, None))
-    monkeypatch.setattr("turnout.serve.app.OUTCOME_SECONDS", 0.05)
+    monkeypatch.setattr("turnout.serve.control_api.OUTCOME_SECONDS", 0.05)
     answer = http.post("/api/control", content=b"{}")
     assert (answer.status_code, answer.json()) == (202, {"id": "0:0"})
 

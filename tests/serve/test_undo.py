@@ -47,7 +47,7 @@ def test_an_undo_whose_outcome_takes_long_is_answered_with_its_id(
     http: httpx.Client, service: Service, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(service, monkeypatch, None)
-    monkeypatch.setattr("turnout.serve.app.OUTCOME_SECONDS", 0.05)
+    monkeypatch.setattr("turnout.serve.control_api.OUTCOME_SECONDS", 0.05)
     world.send('{"joinType": "inner"}')
     answer = http.post("/api/undo")
     assert (answer.status_code, answer.json()) == (202, {"id": "0:0"})
