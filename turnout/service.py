@@ -7,19 +7,23 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from turnout.changelog.freshness import Freshness
 from turnout.config import Config
 from turnout.control.listener import ControlListener
 from turnout.control.message import compose
 from turnout.errors import KafkaError, NothingToUndo, TurnoutError
 from turnout.java import java_parts
+from turnout.kafka.activity import Activity, activities
 from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.kafka.keeper import Keeper
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
 from turnout.orchestrator.parts import CONTROL, Status, Trouble
+from turnout.orchestrator.preview import Preview
 from turnout.orchestrator.states import State
 from turnout.pipeline.builder import PipelineBuilder
+from turnout.pipeline.manifest import is_own_topic
 from turnout.pipeline.running import RunningPipeline
 from turnout.pipeline.session import start_session
 from turnout.pipeline.spark_host import SparkHost
@@ -103,15 +107,36 @@ class Service:
             raise NothingToUndo("There is nothing to undo: no other topics or join type have been shown before.")
         return self.publish_control(compose(previous, self.tables.fields))
 
+    def preview(self, value: bytes) -> Preview:
+        """What this control message would come to, if it were sent now."""
+        if self._orchestrator is None:
+            raise KafkaError(STILL_STARTING)
+        return self._orchestrator.preview(value)
+
+    def topics(self) -> list[Activity]:
+        """The topics that can be switched to: all but Kafka's own, Turnout's own and the control topic."""
+        if self._data is None:
+            raise KafkaError(STILL_STARTING)
+        return [
+            topic
+            for topic in activities(self._data)
+            if topic.name != self.config.control.topic and not is_own_topic(topic.name)
+        ]
+
+    def freshness(self) -> Freshness | None:
+        live = self._live_pipeline()
+        return live.changelog.freshness.read() if live is not None else None
+
     def lag(self) -> dict[str, int | None]:
         """Data topic -> how many of its messages are not in the tables yet; None: unknown."""
-        live = self._orchestrator.live if self._orchestrator else None
-        if live is None or self._data is None or not isinstance(live.pipeline, RunningPipeline):
+        live = self._live_pipeline()
+        if live is None:
             return {}
-        return {
-            topic: self._lag_of(topic, live.pipeline)
-            for topic in (live.pipeline.topics.left, live.pipeline.topics.right)
-        }
+        return {topic: self._lag_of(topic, live) for topic in (live.topics.left, live.topics.right)}
+
+    def _live_pipeline(self) -> RunningPipeline | None:
+        live = self._orchestrator.live if self._orchestrator else None
+        return live.pipeline if live is not None and isinstance(live.pipeline, RunningPipeline) else None
 
     def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int | None:
         assert self._data is not None

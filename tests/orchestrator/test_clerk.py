@@ -23,12 +23,12 @@ def test_a_broker_that_does_not_answer_is_asked_once_between_two_steps() -> None
     clerk = Clerk(FIELDS, builder.missing)
     for message in messages('{"leftTopic": "left_b"}', '{"rightTopic": "right_b"}', '{"joinType": "inner"}'):
         with pytest.raises(ControlRejected, match="does not answer"):
-            clerk.resolve(message, DEFAULT)
+            clerk.resolve(message.value, DEFAULT)
     assert builder.asked == ["left_b", "right"]
     clerk.forget()
     builder.reachable = True
     (message,) = messages('{"leftTopic": "left_b"}')
-    assert clerk.resolve(message, DEFAULT).topics == Topics("left_b", "right")
+    assert clerk.resolve(message.value, DEFAULT)[0].topics == Topics("left_b", "right")
 
 
 def test_while_the_broker_does_not_answer_topics_are_taken_to_exist_in_the_history() -> None:

@@ -1,5 +1,6 @@
 import io
 import json
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import polars as pl
@@ -36,6 +37,8 @@ def test_the_process_is_up_before_anything_is_live(http: httpx.Client) -> None:
 def test_the_status_is_there_from_the_first_moment(http: httpx.Client) -> None:
     status = http.get("/api/status").json()
     assert status.pop("uptimeSeconds") >= 0
+    now = datetime.fromisoformat(status.pop("now"))
+    assert abs(now - datetime.now(UTC)) < timedelta(seconds=10)
     assert status == {
         "usersTopic": "users",
         "accountsTopic": "accounts",
@@ -45,6 +48,10 @@ def test_the_status_is_there_from_the_first_moment(http: httpx.Client) -> None:
         "generation": 0,
         "message": "starting",
         "lag": {},
+        "rowsPerSecond": 0,
+        "newestRowAt": None,
+        "latencyMs": None,
+        "rejected": 0,
     }
 
 

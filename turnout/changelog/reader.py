@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import orjson
 import polars as pl
 
+from turnout.changelog.freshness import FreshnessMeter
 from turnout.changelog.progress import Progress
 from turnout.changelog.record import origin
 from turnout.changelog.store import Store, Watcher
@@ -37,6 +38,7 @@ class ChangelogReader:
         self._lock = threading.Lock()
         self._watcher: Watcher | None = None
         self.progress = Progress()
+        self.freshness = FreshnessMeter()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"changelog {changelog_topic}", daemon=True)
 
@@ -84,8 +86,10 @@ class ChangelogReader:
     def _take_changes(self, records: list[Record]) -> None:
         with self._lock:
             change = self._store.take((record.key or b"", record.value or b"") for record in records)
-            if change is not None and self._watcher is not None:
-                self._watcher.changed(change)
+            if change is not None:
+                if self._watcher is not None:
+                    self._watcher.changed(change)
+                self.freshness.note(change.new, shown=self._watcher is not None)
         for record in records:
             side, partition, offset = origin(record.value or b"")
             self._note(record, self._data_topics[side], partition, offset)

@@ -5,6 +5,7 @@ Readers are assigned, never subscribed: no consumer group is needed, and none th
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,18 @@ class TopicState:
 
     id: str
     partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was found in a partition; both are negative if nothing was."""
+
+    offset: int
+    timestamp_ms: int
+
+
+Found = Mapping[tuple[str, int], Place]
+"""By topic and partition."""
 
 
 class Cluster:
@@ -147,6 +160,19 @@ class Cluster:
                 if not _passing(error) or time.monotonic() > deadline:
                     raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
                 time.sleep(RETRY_SECONDS)
+
+    def find(self, partitions: Sequence[tuple[str, int]], spec: OffsetSpec) -> Found:
+        """What is asked for, in as many partitions as possible: one that cannot be asked about is left out."""
+        asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
+        if not asked:
+            return {}
+        answers = self._admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=REQUEST_SECONDS)
+        found: dict[tuple[str, int], Place] = {}
+        for at, answer in answers.items():
+            with suppress(KafkaException):
+                place = answer.result()
+                found[at.topic, at.partition] = Place(place.offset, place.timestamp)
+        return found
 
     @property
     def _isolation(self) -> IsolationLevel:

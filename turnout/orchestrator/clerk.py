@@ -39,9 +39,9 @@ class Clerk:
         """Topics come and go: what was asked a while ago may be wrong now."""
         self._absent, self._unknown = {}, None
 
-    def resolve(self, message: ControlMessage, current: Desired) -> Desired:
-        """What is desired after this message. Raises ControlRejected."""
-        request = parse(message.value, self._fields)
+    def resolve(self, value: bytes, current: Desired) -> tuple[Desired, tuple[str, ...]]:
+        """What is desired after this message, and the fields in it that nobody knows. Raises ControlRejected."""
+        request = parse(value, self._fields)
         desired = resolve(current, request)
         try:
             missing = self._missing(desired.topics)
@@ -49,9 +49,7 @@ class Clerk:
             raise ControlRejected(str(error)) from None
         if missing:
             raise ControlRejected(_absent(missing))
-        if request.ignored:
-            log.warning("Control message %s: unknown fields ignored: %s", message.id, ", ".join(request.ignored))
-        return desired
+        return desired, request.ignored
 
     def fold(self, default: Desired, messages: Sequence[ControlMessage]) -> Folded:
         """All messages as one desired state. One that names a missing topic is rejected as it would be live."""

@@ -34,6 +34,7 @@ from turnout.orchestrator.parts import (
     Trouble,
 )
 from turnout.orchestrator.past import Past
+from turnout.orchestrator.preview import Preview, Work
 from turnout.orchestrator.states import Lifecycle, State
 from turnout.schema import Topics
 
@@ -83,7 +84,7 @@ class Orchestrator:
     ) -> None:
         self._settings, self._builder, self._public = settings, builder, public
         self._clock, self._wall_clock_ms = clock, wall_clock_ms
-        self._clerk = Clerk(fields, builder.missing)
+        self._fields, self._clerk = fields, Clerk(fields, builder.missing)
         self._inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._lifecycle = Lifecycle()
         self._desired = default
@@ -128,6 +129,20 @@ class Orchestrator:
         """Where an undo leads: the state that was applied last and is not the desired one."""
         # The past is read first: a switch that is applied in between then leads back to what was before it.
         return self._past.before(self._desired)
+
+    def preview(self, value: bytes) -> Preview:
+        """What this control message would come to, if it were sent now. Raises ControlRejected."""
+        clerk = Clerk(self._fields, self._builder.missing)
+        desired, ignored = clerk.resolve(value, self._desired)
+        return Preview(self._desired, desired, self._work(desired), ignored)
+
+    def _work(self, desired: Desired) -> Work:
+        live = self._live
+        if live is not None and self._healthy and live.desired.topics == desired.topics:
+            return Work.NONE if live.desired == desired else Work.VIEW
+        if any(pipeline.topics == desired.topics for pipeline in self._lingering):
+            return Work.RETURN
+        return Work.BUILD
 
     # -- on the orchestrator's thread
 
@@ -213,10 +228,12 @@ class Orchestrator:
         log.info("Received control message %s: %s", message.id, message.value[:SHOWN_CHARS].decode(errors="replace"))
         crash_point(CrashPoint.RECEIVED)
         try:
-            desired = self._clerk.resolve(message, self._desired)
+            desired, ignored = self._clerk.resolve(message.value, self._desired)
         except ControlRejected as rejected:
             self._reject(message, str(rejected))
             return
+        if ignored:
+            log.warning("Control message %s: unknown fields ignored: %s", message.id, ", ".join(ignored))
         log.info("Resolved control message %s to %s", message.id, desired)
         self._want(desired, message)
 

@@ -56,6 +56,12 @@ class Manifest:
 
 
 _MANIFEST = TypeAdapter(Manifest)
+_OWN_TOPIC = re.compile(r"turnout-.+-(changelog|rejected)")
+
+
+def is_own_topic(name: str) -> bool:
+    """Does a pipeline write to a topic of this name?"""
+    return _OWN_TOPIC.fullmatch(name) is not None
 
 
 class Manifests:

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from turnout import __version__
-from turnout.errors import QueryRefused, TableMissing
+from turnout.errors import KafkaError, QueryRefused, TableMissing
 from turnout.serve.control_api import control_api
 from turnout.serve.page import page
 from turnout.serve.perspective import PerspectiveTables
@@ -50,6 +50,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(QueryRefused)
     async def refused(_: Request, error: QueryRefused) -> JSONResponse:
         return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(KafkaError)
+    async def unreachable(_: Request, error: KafkaError) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 503)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

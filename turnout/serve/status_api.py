@@ -1,23 +1,27 @@
 """How it goes: status, health and metrics."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, WebSocket
 from fastapi.responses import JSONResponse, Response
 
 from turnout.serve.metrics import exposition
+from turnout.serve.pulse import Pulse
+from turnout.serve.vitals import Vitals, VitalSigns
 from turnout.service import Service
 
 
 def status_api(service: Service) -> APIRouter:
     router = APIRouter()
+    vitals = VitalSigns(service)
+    pulse = Pulse(vitals, service.tables.registry, service.tables.names.status)
 
     @router.get("/api/status", tags=["status"])
-    def status() -> dict[str, object]:
-        """The status row, with uptime and the lag of each topic."""
-        return {
-            **service.tables.status_row(),
-            "uptimeSeconds": round(service.uptime_seconds, 3),
-            "lag": service.lag(),
-        }
+    def status() -> Vitals:
+        """The status row, with uptime, the lag of each topic, rates and freshness."""
+        return vitals.read(vitals.lag())
+
+    @router.websocket("/api/pulse")
+    async def follow_pulse(websocket: WebSocket) -> None:
+        await pulse.follow(websocket)
 
     @router.get("/healthz", tags=["health"])
     def healthz() -> dict[str, str]:
