@@ -6,12 +6,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from confluent_kafka import Producer
 
 from bench.messages import CONTROL_TOPIC
-from turnout.client import Client
+from turnout.client import Change, Client, Snapshot, Swap
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Cluster
 from turnout.schema import JoinType
@@ -95,7 +94,7 @@ class Viewer:
     """A remote client that holds the table by its events, from now on until the server ends."""
 
     def __init__(self, url: str, table: str) -> None:
-        self._stream = Client(url).changes(table)
+        self._stream = Client(url).table(table).changes(reconnect=False)
         self._held: dict[str, str] = {}
         self._generation = 0
         self._lock = threading.Condition()
@@ -129,15 +128,16 @@ class Viewer:
         with suppress(TurnoutError):  # the server has ended
             for event in self._stream:
                 with self._lock:
-                    self._take(event.kind, event.data)
-                    self._generation = event.data["generation"]
-                    self._seen.append((time.monotonic(), event.kind, len(self._held), len(set(self._held.values()))))
+                    self._take(event)
+                    self._generation = event.generation
+                    kind = type(event).__name__.lower()
+                    self._seen.append((time.monotonic(), kind, len(self._held), len(set(self._held.values()))))
                     self._lock.notify_all()
 
-    def _take(self, kind: str, data: dict[str, Any]) -> None:
-        if kind == "change":
-            for id_ in data["removes"]:
+    def _take(self, event: Snapshot | Change | Swap) -> None:
+        if isinstance(event, Change):
+            for id_ in event.removes:
                 self._held.pop(id_, None)
-            self._held.update({row["_row"]: row["name"] for row in data["upserts"]})
+            self._held.update({id_: row["name"] for id_, row in event.upserts.items()})
         else:
-            self._held = {row["_row"]: row["name"] for row in data["rows"]}
+            self._held = {id_: row["name"] for id_, row in event.rows.items()}

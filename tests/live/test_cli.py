@@ -20,11 +20,10 @@ from confluent_kafka import Producer
 
 from tests.processes import is_running
 from tests.waiting import until
-from turnout.client import Client
+from turnout.client import Client, Event, Held
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker
-from turnout.sse import ServerEvent
 
 REPO = Path(__file__).parent.parent.parent
 READY_SECONDS = 180
@@ -109,7 +108,7 @@ class Demo(Command):
         return turnout(self.directory, *arguments, "--url", self.url)
 
     def keys(self, table: str) -> set[str]:
-        return {row["userId"] for row in self.client.rows(table)}
+        return {row["userId"] for row in self.client.table(table).rows()}
 
 
 def turnout(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -131,7 +130,8 @@ class Viewer:
         self.kinds: list[str] = []
         self.held: dict[str, Any] = {}
         self.fewest: int | None = None
-        self._stream = client.changes(table)
+        self._rows = Held()
+        self._stream = client.table(table).changes(reconnect=False)
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
         until(lambda: self.kinds, "the snapshot has come")
@@ -141,14 +141,11 @@ class Viewer:
             for event in self._stream:
                 self._take(event)
 
-    def _take(self, event: ServerEvent) -> None:
-        held = dict(self.held) if event.kind == "change" else {}
-        for row in event.data.get("removes", ()):
-            held.pop(row, None)
-        held.update({row["_row"]: row for row in event.data["upserts" if event.kind == "change" else "rows"]})
-        self.held = held
-        self.fewest = len(held) if self.fewest is None else min(self.fewest, len(held))
-        self.kinds.append(event.kind)
+    def _take(self, event: Event) -> None:
+        self._rows.take(event)
+        self.held = self._rows.by_id
+        self.fewest = len(self.held) if self.fewest is None else min(self.fewest, len(self.held))
+        self.kinds.append(type(event).__name__.lower())
 
 
 @pytest.fixture(scope="module")
@@ -249,15 +246,15 @@ def test_rubbish_changes_nothing_but_the_tables_about_it(demo: Demo) -> None:
     assert producer.flush(10) == 0
 
     def rejected() -> set[str]:
-        return {row["topic"] for row in demo.client.rows("rejected_ui") if row["value"] == rubbish}
+        return {row["topic"] for row in demo.client.table("rejected_ui").rows() if row["value"] == rubbish}
 
     def outcomes() -> list[str]:
-        return [row["outcome"] for row in demo.client.rows("control_raw") if row["value"] == rubbish]
+        return [row["outcome"] for row in demo.client.table("control_raw").rows() if row["value"] == rubbish]
 
     until(lambda: rejected() == set(topics), "both data topics' rubbish is rejected", 20)
     until(outcomes, "the control message is rejected")
     assert outcomes()[0].startswith("rejected: not JSON")
-    assert any("Rejected control message" in row["msg"] for row in demo.client.rows("orchestrator_logs"))
+    assert any("Rejected control message" in row["msg"] for row in demo.client.table("orchestrator_logs").rows())
     seen = len(viewer.kinds)
     until(lambda: len(viewer.kinds) > seen + 5, "rows go on ticking")
     assert in_force(demo.client.status()) == in_force(before)

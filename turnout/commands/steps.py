@@ -1,71 +1,69 @@
 """Publishes a control message and shows what becomes of it, step by step."""
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from turnout.errors import TurnoutError
-from turnout.loglines import print_line
 
 if TYPE_CHECKING:
-    from turnout.client import Client, ControlAnswer
+    from rich.console import Console
+
+    from turnout.client import Client, Event, Outcome, Row
     from turnout.config import PublicNames
 
-IN_FORCE = ("applied", "no change")
-"""Outcomes after which what was asked for is what is shown."""
 
-POLL_SECONDS = 0.5
-
-
-def follow(client: "Client", names: "PublicNames", publish: Callable[[float], "ControlAnswer"], timeout: float) -> None:
+def follow(client: "Client", names: "PublicNames", publish: Callable[[float], "Outcome"], timeout: float) -> None:
     """Show each step of what `publish` sends, and its outcome; the exit code is 1 unless it is in force.
 
     `publish` is told how many seconds it may take.
     """
-    console, deadline = Console(highlight=False), time.monotonic() + timeout
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
     with _Steps(client, names.logs, console):
-        answer = publish(timeout)
-        outcome = answer.outcome or _await_outcome(client, names.control, answer.id, deadline)
-    if outcome in IN_FORCE:
+        outcome = _outcome(publish, timeout)
+    if outcome.in_force:
         status = client.status()
-        left, right, join, *_ = status.values()  # what they are called is up to the server's configuration
-        shown = f"{left} + {right} ({join}), generation {status['generation']}"
-        console.print(Text.assemble(("✓ ", "green"), f"{outcome}: {shown}"))
+        shown = f"{' + '.join(status.topics.values())} ({status.join}), generation {status.generation}"
+        console.print(Text.assemble(("✓ ", "green"), f"{outcome.text}: {shown}"))
     else:
-        console.print(Text.assemble(("✗ ", "red"), outcome), soft_wrap=True)
+        console.print(Text.assemble(("✗ ", "red"), outcome.text), soft_wrap=True)
         raise typer.Exit(1)
 
 
-def _await_outcome(client: "Client", table: str, id_: str, deadline: float) -> str:
-    while time.monotonic() < deadline:
-        for row in client.rows(table):
-            if f"{row['partition']}:{row['offset']}" == id_ and row["outcome"] is not None:
-                return str(row["outcome"])
-        time.sleep(POLL_SECONDS)
-    raise TurnoutError(
-        f"Control message {id_} has no outcome yet. It is published and will be dealt with: "
-        f"see `turnout tail {table}` and `turnout logs`."
-    )
+def _outcome(publish: Callable[[float], "Outcome"], timeout: float) -> "Outcome":
+    """Also of a message that is rejected: here that is shown as an outcome among others."""
+    from turnout.client import SwitchRejected
+
+    try:
+        return publish(timeout)
+    except SwitchRejected as error:
+        if error.outcome is None:
+            raise
+        return error.outcome
 
 
 class _Steps:
     """A context in which log lines are shown as they come."""
 
-    def __init__(self, client: "Client", table: str, console: Console) -> None:
-        self._client, self._table, self._console = client, table, console
-        self._known: set[str] = set()
+    def __init__(self, client: "Client", table: str, console: "Console") -> None:
+        from turnout.commands.unseen import Unseen
+
+        self._table, self._console = client.table(table), console
+        self._unseen = Unseen()
         self._lock = threading.Lock()
         self._done = False
+        self._changes = self._table.changes()
         self._thread = threading.Thread(target=self._follow, name="steps", daemon=True)
 
     def __enter__(self) -> Self:
-        self._known.update(row["_row"] for row in self._snapshot())
+        self._unseen.of(self._snapshot())
         self._thread.start()
         return self
 
@@ -75,20 +73,27 @@ class _Steps:
             self._show(self._snapshot())
         with self._lock:
             self._done = True
+        self._changes.close()
 
-    def _snapshot(self) -> list[dict[str, Any]]:
-        return list(next(self._client.changes(self._table)).data["rows"])
+    def _snapshot(self) -> "Event":
+        with closing(self._table.changes()) as changes:
+            return next(changes)
 
     def _follow(self) -> None:
-        try:
-            for event in self._client.changes(self._table):
-                self._show(event.data["upserts" if event.kind == "change" else "rows"])
-        except TurnoutError:
-            return  # whoever waits for the outcome meets it too
+        with suppress(TurnoutError):  # whoever waits for the outcome meets it too
+            for event in self._changes:
+                self._show(event)
 
-    def _show(self, rows: list[dict[str, Any]]) -> None:
+    def _show(self, event: "Event") -> None:
         with self._lock:
-            for row in rows:
-                if row["_row"] not in self._known and not self._done:
-                    self._known.add(row["_row"])
-                    print_line(self._console, datetime.fromisoformat(row["ts"]), row["level"], row["msg"])
+            if not self._done:
+                print_lines(self._console, self._unseen.of(event))
+
+
+def print_lines(console: "Console", rows: Iterable["Row"]) -> None:
+    """Rows of the log table, as lines."""
+    from turnout.loglines import print_line
+
+    for row in rows:
+        print_line(console, datetime.fromisoformat(row["ts"]), row["level"], row["msg"])
+    console.file.flush()
