@@ -1,20 +1,11 @@
-import csv
-import io
-import json
-from collections.abc import Callable
-
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.histories import VALUES
 from turnout.changelog.record import dtypes
 from turnout.errors import QueryRefused
 from turnout.schema import Columns, ColumnType
-from turnout.serve.snapshot import Format, encode, select
+from turnout.serve.snapshot import Query, select
 from turnout.tables.delta import ROW
-from turnout.tables.registry import Snapshot
 
 COLUMNS: Columns = {
     "name": ColumnType.STRING,
@@ -36,9 +27,10 @@ PEOPLE = pl.DataFrame(
 )
 
 
-def ids(*filters: str, sort: str | None = None, limit: int | None = None) -> str:
+def ids(*filters: str, sort: str = "", limit: int | None = None) -> str:
     """The rows that are left, by their ids."""
-    return "".join(select(PEOPLE, COLUMNS, filters, sort, limit).get_column(ROW))
+    known = {row[1:]: row[0] for row in PEOPLE.rows()}
+    return "".join(known[row] for row in select(PEOPLE, COLUMNS, Query(filters, [sort], limit=limit)).rows())
 
 
 def test_without_wishes_all_rows_come_as_they_are() -> None:
@@ -94,6 +86,10 @@ def test_several_filters_must_all_be_true() -> None:
         ("age==old", "filter on 'age': 'old' is not a long"),
         ("age==", "filter on 'age': '' is not a long"),
         ("age==1.5", "'1.5' is not a long"),
+        ("age==1_000", "'1_000' is not a long"),
+        ("balance==1_0.5", "'1_0.5' is not a double"),
+        ("age=>30", "filter 'age=>30': '=>' is not an operator; operators: == != <= >= < > ~"),
+        ("age =< 30", "filter 'age =< 30': '=<' is not an operator"),
         ("age>9223372036854775808", "'9223372036854775808' is not a long"),
         ("age<" + "9" * 5000, "9' is not a long"),
         ("balance>much", "filter on 'balance': 'much' is not a double"),
@@ -139,79 +135,53 @@ def test_rows_are_filtered_then_sorted_then_cut() -> None:
     assert ids("age>=30", sort="balance:desc", limit=2) == "51"
 
 
-@pytest.mark.parametrize("name", ["*", "^.*$", "a.b", "a<b", "x==y", 'say "hi"', "имя", "a:b"])
+@pytest.mark.parametrize("asked", [["balance,name"], ["balance", "name"], [" balance , name "], ["", "balance,name"]])
+def test_columns_come_as_asked_in_that_order(asked: list[str]) -> None:
+    shown = select(PEOPLE, COLUMNS, Query(columns=asked))
+    assert shown.columns == ["balance", "name"]
+    assert shown.rows() == [(1.5, "Ann"), (-2.0, "Bob"), (0.25, "Ann=Bob"), (None, None), (100.0, "")]
+
+
+def test_without_a_wish_all_columns_come_but_the_id() -> None:
+    for asked in ([], [""], [" "]):
+        assert select(PEOPLE, COLUMNS, Query(columns=asked)).columns == list(COLUMNS)
+
+
+def test_filter_and_sort_may_use_columns_that_are_not_shown() -> None:
+    query = Query(filters=["active==true"], sort=["balance"], columns=["age"])
+    assert select(PEOPLE, COLUMNS, query).to_dict(as_series=False) == {"age": [2**53, 30]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("other", "there is no column 'other'; there are name, age, balance, active"),
+        ("age,", "there is no column ''; there are name"),
+        ("_row", "there is no column '_row'"),
+        ("name,age,name", "column 'name' is asked for twice"),
+    ],
+)
+def test_columns_that_cannot_be_shown_are_refused(asked: str, why: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        select(PEOPLE, COLUMNS, Query(columns=[asked]))
+    assert why in str(refused.value)
+
+
+def test_sorts_may_be_given_one_by_one() -> None:
+    query = Query(sort=["age", "balance:desc"], columns=["balance"])
+    assert select(PEOPLE, COLUMNS, query).to_series().to_list() == [100.0, 1.5, 0.25, -2.0, None]
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "a.b", "a<b", "x==y", 'say "hi"', "имя", "a:b", "a,b"])
 def test_a_column_may_be_called_anything(name: str) -> None:
     columns = {"a": ColumnType.LONG, name: ColumnType.LONG}
     rows = pl.DataFrame([("1", 1, 7), ("2", 2, 5)], schema=[ROW, "a", name], orient="row")
-    assert select(rows, columns, [f"{name}==5"], None, None).get_column(ROW).to_list() == ["2"]
-    assert select(rows, columns, [f"{name} > 5"], None, None).get_column(ROW).to_list() == ["1"]
-    assert select(rows, columns, [], name, None).get_column(ROW).to_list() == ["2", "1"]
-    assert select(rows, columns, [], f"{name}:desc", None).get_column(ROW).to_list() == ["1", "2"]
 
+    def left(query: Query) -> list[int]:
+        return select(rows, columns, query).get_column("a").to_list()
 
-def encoded(rows: pl.DataFrame, form: Format) -> bytes:
-    return encode(Snapshot(7, rows), rows, form)
-
-
-def test_json_has_the_generation_and_the_rows_without_their_ids() -> None:
-    assert json.loads(encoded(PEOPLE[:1], Format.JSON)) == {
-        "generation": 7,
-        "rows": [{"name": "Ann", "age": 30, "balance": 1.5, "active": True}],
-    }
-
-
-def test_json_of_many_rows_has_them_all_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnout.serve.snapshot._PART_ROWS", 2)
-    assert json.loads(encoded(PEOPLE, Format.JSON))["rows"] == PEOPLE.drop(ROW).to_dicts()
-    assert json.loads(encoded(PEOPLE.clear(), Format.JSON))["rows"] == []
-
-
-def test_csv_has_a_header_and_tells_null_from_empty() -> None:
-    text = encoded(PEOPLE[2:], Format.CSV).decode()
-    assert text.splitlines() == [
-        "name,age,balance,active",
-        "Ann=Bob,9007199254740992,0.25,true",
-        ",,,",
-        '"",30,100.0,false',
-    ]
-
-
-@pytest.mark.parametrize("rows", [PEOPLE, PEOPLE.clear()], ids=["rows", "no rows"])
-def test_arrow_is_a_stream_that_others_can_read(rows: pl.DataFrame) -> None:
-    read = pl.read_ipc_stream(io.BytesIO(encoded(rows, Format.ARROW)))
-    assert read.equals(rows.drop(ROW))
-    assert read.schema == rows.drop(ROW).schema
-
-
-@pytest.mark.parametrize("form", Format)
-def test_no_rows_are_no_error(form: Format) -> None:
-    assert encoded(PEOPLE.clear(), form)
-
-
-ANY_ROWS = st.lists(st.tuples(*(st.none() | VALUES[kind] for kind in COLUMNS.values())), max_size=5)
-
-
-@given(ANY_ROWS)
-@settings(deadline=None, max_examples=60)
-def test_every_value_is_exact_in_every_format(content: list[tuple[object, ...]]) -> None:
-    rows = pl.DataFrame([("id", *values) for values in content], schema=SCHEMA, orient="row")
-    read = [tuple(row.values()) for row in json.loads(encoded(rows, Format.JSON))["rows"]]
-    assert read == content
-    assert pl.read_ipc_stream(io.BytesIO(encoded(rows, Format.ARROW))).rows() == content
-    header, *lines = csv.reader(io.StringIO(encoded(rows, Format.CSV).decode(), newline=""))
-    assert header == list(COLUMNS)
-    assert [tuple(map(_from_csv, line, COLUMNS.values())) for line in lines] == [
-        (v[0] or None, *v[1:]) for v in content
-    ]
-
-
-PARSERS: dict[ColumnType, Callable[[str], object]] = {
-    ColumnType.STRING: str,
-    ColumnType.LONG: int,
-    ColumnType.DOUBLE: float,
-    ColumnType.BOOLEAN: json.loads,
-}
-
-
-def _from_csv(text: str, kind: ColumnType) -> object:
-    return PARSERS[kind](text) if text else None
+    assert left(Query(filters=[f"{name}==5"])) == [2]
+    assert left(Query(filters=[f"{name} > 5"])) == [1]
+    assert left(Query(sort=[name])) == [2, 1]
+    assert left(Query(sort=[f"{name}:desc"])) == [1, 2]
+    assert select(rows, columns, Query(columns=[name])).to_dict(as_series=False) == {name: [7, 5]}
