@@ -36,8 +36,8 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(page(service))
 
     @app.websocket("/perspective")
-    async def perspective_socket(websocket: WebSocket) -> None:
-        await perspective.session(websocket).run()
+    async def perspective_socket(websocket: WebSocket, viewer: str | None = None) -> None:
+        await perspective.serve(websocket, viewer)
 
     return app
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 
+from turnout import __version__
 from turnout.service import Service
 
 WEB = Path(__file__).parent / "web"
@@ -58,10 +59,12 @@ def page(service: Service) -> APIRouter:
     def about() -> Response:
         """What the page has to know about this configuration."""
         tables = {key: getattr(names, key) for key in names.__dataclass_fields__}
-        columns = {key: list(service.tables.registry.tables[name].columns) for key, name in tables.items()}
+        columns = {key: service.tables.registry.tables[name].columns for key, name in tables.items()}
         about = {
+            "version": __version__,
             "tables": tables,
             "columns": columns,
+            "key": service.config.join.on,
             "fields": {"left": fields.left, "right": fields.right, "join": fields.join},
         }
         return Response(orjson.dumps(about), media_type="application/json", headers={"Cache-Control": "no-store"})

@@ -92,6 +92,7 @@ class PerspectiveTables:
         self._pending: dict[str, list[Delta]] = {name: [] for name in registry.tables}
         self._tables = {name: self._make(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
+        self._sessions: dict[str, Session] = {}
         self._thread = threading.Thread(target=self._run, name="perspective", daemon=True)
 
     def start(self) -> None:
@@ -105,8 +106,20 @@ class PerspectiveTables:
         self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def session(self, websocket: WebSocket) -> "Session":
-        return Session(websocket, self.server, self._pool)
+    async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
+        """A viewer that comes back asks for the same views again, under the same names: its old ones go first."""
+        session = Session(websocket, self.server, self._pool)
+        if viewer is None:
+            await session.run()
+            return
+        earlier, self._sessions[viewer] = self._sessions.get(viewer), session
+        if earlier is not None:
+            await earlier.end()
+        try:
+            await session.run()
+        finally:
+            if self._sessions.get(viewer) is session:
+                del self._sessions[viewer]
 
     def _make(self, name: str) -> perspective.Table:
         # From Arrow: a column declared as integer would have 32 bits and wrap.
@@ -163,12 +176,19 @@ class Session:
         self._websocket, self._server, self._pool = websocket, server, pool
         self._loop = asyncio.get_running_loop()
         self._answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
+        self._unwanted, self._ended = asyncio.Event(), asyncio.Event()
+
+    async def end(self) -> None:
+        """Returns when it is over, and its views are deleted."""
+        self._unwanted.set()
+        await self._ended.wait()
 
     async def run(self) -> None:
         await self._websocket.accept()
         session = self._server.new_session(self._emit)
         behind = self._answers.behind
-        tasks = [asyncio.create_task(work) for work in (self._receive(session), self._send(), behind.wait())]
+        work = (self._receive(session), self._send(), behind.wait(), self._unwanted.wait())
+        tasks = [asyncio.create_task(task) for task in work]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -176,6 +196,7 @@ class Session:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._loop.run_in_executor(self._pool, session.close)
+            self._ended.set()
         if behind.is_set():
             # Last: it waits until the viewer reads on, which may be never.
             with suppress(WebSocketDisconnect, RuntimeError):

@@ -5,8 +5,10 @@
 
 /**
  * @typedef {object} About
+ * @property {string} version
  * @property {Record<TableKey, string>} tables the tables' public names
- * @property {Record<TableKey, string[]>} columns their columns, in order
+ * @property {Record<TableKey, Record<string, string>>} columns their columns, in order, with their types
+ * @property {string} key the column that both sides share
  * @property {{left: string, right: string, join: string}} fields the fields of a control message
  */
 

@@ -1,85 +1,108 @@
 // @ts-check
-// The socket that the panels read through. When it closes, a new one is opened, however long that takes.
+// Keeps the panels connected for as long as the page is open, whatever happens to the network and the server.
 
-/** @import { Client, ClientClass } from "./perspective.js" */
-/** @import { Panels } from "./panels.js" */
-/** @typedef {"connecting" | "connected" | "lost"} State */
+import { about } from "./about.js";
+import { Pulse, socketUrl } from "./pulse.js";
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 8000;
-const LOST = "the connection is lost";
+/** @import { About } from "./about.js" */
+/** @import { Session } from "./session.js" */
+/** @import { Vitals } from "./pulse.js" */
+/** @typedef {"connecting" | "connected" | "lost" | "waiting"} State waiting: the server has nothing to show yet */
 
-/**
- * Keep the panels connected; never returns.
- * @param {ClientClass} Client
- * @param {Panels} panels
- * @param {(state: State) => void} tell
- */
-export async function stayConnected(Client, panels, tell) {
-  addEventListener("unhandledrejection", keepQuiet);
-  let pause = FIRST_PAUSE_MS;
-  for (;;) {
+const RETRY_MS = 1000;
+
+export class Connection {
+  /** Done when it is connected for the first time. */
+  opened;
+  /** @type {() => void} */
+  #wasOpened = () => {};
+  #session;
+  #about;
+  #tellState;
+  #tellVitals;
+  /** @type {State} */
+  #state = "connecting";
+  /** @type {WebSocket | null} */
+  #socket = null;
+  #viewer = crypto.randomUUID(); // so that the server knows which views nobody needs any more
+  #hadRows = false;
+  #nextTry = 0;
+
+  /**
+   * @param {Session} session
+   * @param {About} known what the server was like when the page was opened
+   * @param {(state: State) => void} tellState
+   * @param {(vitals: Vitals) => void} tellVitals
+   */
+  constructor(session, known, tellState, tellVitals) {
+    this.#session = session;
+    this.#about = JSON.stringify(known);
+    this.#tellState = tellState;
+    this.#tellVitals = tellVitals;
+    /** @type {Promise<void>} */
+    this.opened = new Promise((done) => {
+      this.#wasOpened = done;
+    });
+    new Pulse(
+      (vitals) => this.#alive(vitals),
+      () => this.#drop("lost"),
+    );
+  }
+
+  /** @param {Vitals} vitals */
+  #alive(vitals) {
+    this.#tellVitals(vitals);
+    const shows = vitals.generation > 0;
+    if (this.#state === "connected") this.#hadRows ||= shows;
+    else if (this.#hadRows && !shows)
+      this.#become("waiting"); // what was known last is more than nothing
+    else if (!this.#socket && Date.now() >= this.#nextTry) this.#open();
+  }
+
+  async #open() {
+    const socket = new WebSocket(socketUrl(`/perspective?viewer=${this.#viewer}`));
+    this.#socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onclose = () => this.#drop("lost");
     try {
-      const link = await open(Client);
-      await panels.show(link.client);
-      tell("connected");
-      pause = FIRST_PAUSE_MS;
-      await link.closed;
-      tell("lost");
-      await panels.keep();
-    } catch (error) {
-      tell("lost");
-      console.debug("not connected:", error);
+      // Before anything is asked: another version, or other columns, need another page. It comes back as it is.
+      const now = await about();
+      if (JSON.stringify(now) !== this.#about) location.reload();
+      await opened(socket);
+    } catch {
+      if (this.#socket === socket) this.#drop("lost");
+      return;
     }
-    await pauseOrOnline(pause);
-    pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    if (this.#socket !== socket) return;
+    this.#session.attach(socket);
+    this.#become("connected");
+    this.#wasOpened();
+  }
+
+  /** @param {State} state */
+  #drop(state) {
+    this.#nextTry = Date.now() + RETRY_MS;
+    this.#session.detach();
+    if (this.#socket) this.#socket.onclose = null;
+    this.#socket?.close();
+    this.#socket = null;
+    this.#become(state);
+  }
+
+  /** @param {State} state */
+  #become(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#tellState(state);
   }
 }
 
-/**
- * What the viewer was doing when the connection was lost fails, and nobody waits for it: that is no error of the page.
- * @param {PromiseRejectionEvent} event
- */
-function keepQuiet(event) {
-  if (String(event.reason?.message ?? event.reason).includes(LOST)) event.preventDefault();
-}
-
-/**
- * @param {ClientClass} Client
- * @returns {Promise<{client: Client, closed: Promise<void>}>}
- */
-function open(Client) {
-  const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/perspective`);
-  socket.binaryType = "arraybuffer";
-  const client = new Client(
-    async (message) => {
-      if (socket.readyState !== WebSocket.OPEN) throw new Error(LOST);
-      socket.send(message.slice().buffer); // a copy: the message lies in WebAssembly's memory, which may move
-    },
-    () => socket.close(),
-  );
-  socket.onmessage = (event) => client.handle_response(event.data);
-  return new Promise((resolve, reject) => {
-    /** @type {Promise<void>} */
-    const closed = new Promise((done) => {
-      socket.onclose = async (event) => {
-        reject(new Error(`the socket closed with code ${event.code} ${event.reason}`));
-        // First of all: whatever still waits for an answer fails now, and does not hang.
-        await client.handle_error(LOST);
-        done();
-      };
-    });
-    socket.onopen = () => resolve({ client, closed });
-  });
-}
-
-/**
- * Wait, but no longer than until the network is back.
- * @param {number} ms
- */
-function pauseOrOnline(ms) {
-  return new Promise((done) => {
-    setTimeout(done, ms);
-    addEventListener("online", done, { once: true });
+/** @param {WebSocket} socket */
+function opened(socket) {
+  return new Promise((done, failed) => {
+    if (socket.readyState === WebSocket.OPEN) done(socket);
+    socket.addEventListener("open", done);
+    socket.addEventListener("error", failed);
+    socket.addEventListener("close", failed);
   });
 }

@@ -15,6 +15,33 @@ export function one(root, selector, type) {
 }
 
 /**
+ * An element with its attributes and what is in it.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, string>} attributes
+ * @param {(Node | string)[]} content
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function made(name, attributes = {}, ...content) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...content);
+  return element;
+}
+
+/**
+ * One of the page's shapes.
+ * @param {string} id
+ */
+export function drawn(id) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(document.createElementNS("http://www.w3.org/2000/svg", "use"));
+  svg.firstElementChild?.setAttribute("href", `#${id}`);
+  return svg;
+}
+
+/**
  * Show another of the page's shapes.
  * @param {ParentNode} root
  * @param {string} id

@@ -1,54 +1,65 @@
 // @ts-check
 
 import { about as ask } from "./about.js";
-import { stayConnected } from "./connection.js";
-import { ControlForm } from "./control.js";
-import { one, shape } from "./dom.js";
+import { Connection } from "./connection.js";
+import { one } from "./dom.js";
+import { Drawer } from "./drawer.js";
+import { follow } from "./feed.js";
+import { Header } from "./header.js";
+import { LayoutMenu } from "./layout_menu.js";
+import { Notices } from "./notices.js";
 import { Panels } from "./panels.js";
 import { ready } from "./perspective.js";
-import { follow, show } from "./status.js";
+import { Session } from "./session.js";
+import { SwitchDialog } from "./switching.js";
 
-/** @import { State } from "./connection.js" */
-
-const CONNECTION = {
-  connecting: { mark: "shape-busy", text: "connecting…", notice: "" },
-  connected: { mark: "shape-live", text: "connected", notice: "" },
-  lost: {
-    mark: "shape-busy",
-    text: "reconnecting…",
-    notice: "Connection lost, reconnecting… The tables show what was known last.",
-  },
-};
-
-/** @param {State} state */
-function tell(state) {
-  const place = one(document, "#connection", HTMLElement);
-  const { mark, text, notice } = CONNECTION[state];
-  document.body.dataset.connection = state;
-  place.dataset.state = state;
-  one(place, "span", HTMLElement).textContent = text;
-  shape(place, mark);
-  showNotice(notice);
-}
-
-/** @param {string} text */
-function showNotice(text) {
-  const notice = one(document, "#notice", HTMLElement);
-  notice.textContent = text;
-  notice.hidden = text === "";
-}
+/** @import { Line, Rejected } from "./drawer.js" */
 
 async function start() {
-  const about = await ask();
-  const form = new ControlForm(one(document, "#control", HTMLFormElement), about);
-  const line = one(document, "#status", HTMLElement);
-  follow(about, (row) => {
-    show(line, about, row);
-    form.showCurrent(row);
-  });
-  const Client = await ready();
+  const [about, Client] = await Promise.all([ask(), ready()]);
+  const header = new Header(one(document, "header", HTMLElement), about);
+  const dialog = new SwitchDialog(about);
+  const drawer = new Drawer(about);
+  const notices = new Notices(one(document, "#notice", HTMLElement), about, () => dialog.undo());
+  const session = new Session(Client, () => location.reload());
+  const connection = new Connection(
+    session,
+    about,
+    (state) => {
+      header.connection(state);
+      notices.connection(state);
+    },
+    (vitals) => {
+      header.show(vitals);
+      notices.vitals(vitals);
+      dialog.vitals(vitals);
+    },
+  );
+  for (const button of document.querySelectorAll("[data-opens=switch]")) {
+    button.addEventListener("click", () => dialog.open());
+  }
+
   const viewer = /** @type {import("./perspective.js").Viewer} */ (one(document, "perspective-viewer", HTMLElement));
-  await stayConnected(Client, new Panels(viewer, about), tell);
+  const panels = new Panels(viewer, about);
+  await connection.opened; // the viewer does not begin well without an answer
+  await panels.load(session.client);
+  await new LayoutMenu(panels, about, (text) => notices.tell(text)).begin();
+  document.body.dataset.panels = "shown";
+
+  const { logs, rejected } = about.tables;
+  await follow(session.client, logs, Object.keys(about.columns.logs), (/** @type {Line[]} */ lines) => {
+    drawer.log(lines);
+    dialog.log(lines);
+  });
+  await follow(session.client, rejected, Object.keys(about.columns.rejected), (/** @type {Rejected[]} */ records) =>
+    drawer.rejected(records),
+  );
 }
 
-start().catch((error) => showNotice(`The page cannot start: ${error.message}. Reload it to try again.`));
+start().catch((error) => {
+  const notice = one(document, "#notice", HTMLElement);
+  notice.hidden = false;
+  notice.dataset.kind = "refused";
+  notice.textContent = `The page cannot start: ${error.message}. It tries again in a few seconds.`;
+  setTimeout(() => location.reload(), 5000);
+});

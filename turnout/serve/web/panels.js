@@ -1,9 +1,9 @@
 // @ts-check
-// The panels: which table is where at first, and how they come back after a lost connection.
+// The panels: which there are at first, and how they are arranged.
 
 /** @import { About, TableKey } from "./about.js" */
 /** @import { Client, Viewer, Workspace } from "./perspective.js" */
-/** @typedef {{workspace: Workspace, active: string}} Arrangement */
+/** @typedef {{workspace: Workspace, active?: string}} Arrangement */
 
 const NEWEST_FIRST = [
   ["ts", "desc"],
@@ -14,10 +14,6 @@ export class Panels {
   #viewer;
   #about;
   #dark = matchMedia("(prefers-color-scheme: dark)");
-  /** @type {Arrangement} */
-  #kept;
-  #loaded = false;
-  #shown = false;
 
   /**
    * @param {Viewer} viewer
@@ -26,77 +22,94 @@ export class Panels {
   constructor(viewer, about) {
     this.#viewer = viewer;
     this.#about = about;
-    this.#kept = { workspace: this.#initial(), active: "joined" };
     viewer.setAttribute("theme", this.#theme());
-    this.#dark.addEventListener("change", () => this.#repaint());
+    this.#dark.addEventListener("change", async () => this.arrange(await this.arrangement()));
   }
 
-  /**
-   * Show the tables of this client: as they were, or as at first.
-   * @param {Client} client
-   */
-  async show(client) {
-    const viewer = this.#viewer;
-    if (this.#loaded) await viewer.eject();
-    this.#loaded = true;
-    await viewer.load(client);
-    await this.#arrange(this.#kept);
-    this.#shown = true;
-  }
-
-  /** Keep what people have made of the panels, which needs no connection. What was never shown is not worth keeping. */
-  async keep() {
-    if (!this.#shown) return;
-    this.#shown = false;
-    this.#kept = await this.#arrangement();
+  /** @param {Client} client */
+  async load(client) {
+    await this.#viewer.load(client);
   }
 
   /** @returns {Promise<Arrangement>} */
-  async #arrangement() {
-    const active = this.#viewer.getActivePanel() ?? this.#kept.active;
-    return { workspace: await this.#viewer.saveWorkspace(), active };
+  async arrangement() {
+    return { workspace: await this.#viewer.saveWorkspace(), active: this.#viewer.getActivePanel() };
   }
 
-  /** @param {Arrangement} arrangement */
-  async #arrange({ workspace, active }) {
-    await this.#viewer.restoreWorkspace(workspace);
-    this.#viewer.setActivePanel(active);
-  }
-
-  /** Panels read a theme's colours when they are made: another theme makes them anew, as they are. */
-  async #repaint() {
+  /**
+   * Panels read a theme's colours when they are made, so an arrangement takes the theme of now.
+   * @param {Arrangement} arrangement
+   */
+  async arrange({ workspace, active }) {
     const theme = this.#theme();
-    const arrangement = this.#shown ? await this.#arrangement() : this.#kept;
-    for (const panel of Object.values(arrangement.workspace.panels)) panel.theme = theme;
+    for (const panel of Object.values(workspace.panels)) panel.theme = theme;
     this.#viewer.setAttribute("theme", theme);
-    if (this.#shown) await this.#arrange(arrangement);
+    await this.#viewer.restoreWorkspace(workspace);
+    if (active !== undefined && active in workspace.panels) this.#viewer.setActivePanel(active);
+  }
+
+  /** @param {TableKey} key */
+  async add(key) {
+    const panel = await this.#viewer.addPanel({ ...this.#panel(key), theme: this.#theme() });
+    this.#viewer.setActivePanel(panel);
+  }
+
+  /**
+   * Call `tell` when somebody may have changed something.
+   * @param {() => void} tell
+   */
+  onChange(tell) {
+    for (const event of ["perspective-config-update", "perspective-layout-update", "pointerup", "keyup"]) {
+      this.#viewer.addEventListener(event, tell);
+    }
+  }
+
+  /** @returns {Arrangement} the one that a newcomer sees */
+  initial() {
+    const sides = tabs("left", "right");
+    const chart = this.#chart();
+    const beside = chart ? split("vertical", [0.5, 0.5], tabs("chart"), sides) : sides;
+    const data = split("horizontal", [0.64, 0.36], tabs("joined"), beside);
+    const below = split("horizontal", [0.64, 0.36], tabs("logs", "control", "rejected"), tabs("status"));
+    const layout = split("vertical", [0.72, 0.28], data, below);
+    /** @type {TableKey[]} */
+    const keys = ["joined", "left", "right", "status", "logs", "control", "rejected"];
+    const panels = Object.fromEntries(keys.map((key) => [key, this.#panel(key)]));
+    return { workspace: { layout, panels: chart ? { ...panels, chart } : panels }, active: "joined" };
   }
 
   #theme() {
     return this.#dark.matches ? "Pro Dark" : "Pro Light";
   }
 
-  #initial() {
-    const { tables, columns } = this.#about;
-    const theme = this.#theme();
-    /** @param {TableKey} key */
-    const panel = (key, more = {}) => {
-      const name = tables[key];
-      return [key, { table: name, title: name, columns: columns[key], theme, ...more }]; // all columns but the row's id
-    };
-    const panels = Object.fromEntries([
-      panel("joined"),
-      panel("left"),
-      panel("right"),
-      panel("logs", { sort: NEWEST_FIRST }),
-      panel("control", { sort: NEWEST_FIRST }),
-      panel("rejected", { sort: NEWEST_FIRST }),
-      panel("status"),
-    ]);
-    const sides = split("vertical", [0.5, 0.5], tabs("left"), tabs("right"));
-    const data = split("horizontal", [0.62, 0.38], tabs("joined"), sides);
-    const layout = split("vertical", [0.68, 0.32], data, tabs("logs", "control", "rejected", "status"));
-    return { panels, layout };
+  /** @param {TableKey} key */
+  #panel(key) {
+    const table = this.#about.tables[key];
+    const columns = Object.keys(this.#about.columns[key]); // all but the row's id
+    return { table, title: table, columns, sort: columns.includes("ts") ? NEWEST_FIRST : [] };
+  }
+
+  /** The sum of the first amount by the first text of the same side: with the default tables, balance by account type. */
+  #chart() {
+    const { columns, tables, key } = this.#about;
+    for (const side of /** @type {TableKey[]} */ (["right", "left"])) {
+      const others = Object.entries(columns[side]).filter(([name]) => name !== key);
+      const [text] = others.find(([, type]) => type === "string") ?? [];
+      const [amount] = others.find(([, type]) => type === "double") ?? [];
+      if (text && amount) {
+        return {
+          table: tables.joined,
+          title: `${amount} by ${text}`,
+          plugin: "Y Bar",
+          group_by: [text],
+          columns: [amount],
+          aggregates: { [amount]: "sum" },
+          filter: [[text, "is not null", null]],
+          group_rollup_mode: "flat",
+        };
+      }
+    }
+    return null;
   }
 }
 
@@ -109,7 +122,7 @@ function split(orientation, sizes, ...children) {
   return { type: "split-layout", orientation, sizes, children };
 }
 
-/** @param {TableKey[]} keys */
+/** @param {(TableKey | "chart")[]} keys */
 function tabs(...keys) {
   return { type: "tab-layout", tabs: keys, selected: 0 };
 }

@@ -6,19 +6,27 @@
  * A client of the Perspective server behind a socket.
  * @typedef {object} Client
  * @property {(message: ArrayBuffer) => Promise<void>} handle_response
- * @property {(error: string) => Promise<void>} handle_error
+ * @property {(name: string) => Promise<Table>} open_table
  */
 
-/** @typedef {new (send: (message: Uint8Array) => Promise<void>, close: () => void) => Client} ClientClass */
+/** @typedef {{view: (config: object) => Promise<View>}} Table */
 
-/** @typedef {{layout: object, panels: Record<string, {theme?: string}>}} Workspace all panels, and where they are */
+/**
+ * @typedef {object} View
+ * @property {(changed: () => void) => Promise<number>} on_update
+ * @property {(window: {start_row: number, end_row: number}) => Promise<Record<string, any>[]>} to_json
+ */
+
+/** @typedef {new (send: (message: Uint8Array<ArrayBuffer>) => Promise<void>, close: () => void) => Client} ClientClass */
+
+/** @typedef {{layout: object, panels: Record<string, {theme?: string, table?: string}>}} Workspace all panels, and where */
 
 /**
  * @typedef {object} Methods
  * @property {(client: Client) => Promise<void>} load
- * @property {() => Promise<void>} eject
  * @property {() => Promise<Workspace>} saveWorkspace
  * @property {(workspace: Workspace) => Promise<void>} restoreWorkspace
+ * @property {(panel: object) => Promise<string>} addPanel
  * @property {() => string | undefined} getActivePanel
  * @property {(panel: string) => void} setActivePanel
  */
@@ -27,7 +35,7 @@
 
 /** @returns {Promise<ClientClass>} once the element is defined and its WebAssembly is compiled */
 export async function ready() {
-  // @ts-ignore: it has no types
+  // @ts-expect-error: it has no types
   const module = await import("/assets/perspective-anywidget.js");
   await module.ready;
   const element = /** @type {any} */ (customElements.get("perspective-viewer"));

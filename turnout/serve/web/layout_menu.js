@@ -1,0 +1,177 @@
+// @ts-check
+// The menus over the panels: another panel, and what to do with the layout.
+
+import { made, one } from "./dom.js";
+import { exported, imported, keep, link, linked, named, names, remember, remembered } from "./layouts.js";
+
+/** @import { About, TableKey } from "./about.js" */
+/** @import { Arrangement, Panels } from "./panels.js" */
+
+const SETTLED_MS = 400;
+
+export class LayoutMenu {
+  #panels;
+  #say;
+  #menu = one(document, "#layouts", HTMLElement);
+  #present = "";
+  #later = 0;
+
+  /**
+   * @param {Panels} panels
+   * @param {About} about
+   * @param {(text: string) => void} say
+   */
+  constructor(panels, about, say) {
+    this.#panels = panels;
+    this.#say = say;
+    const add = one(document, "#add", HTMLElement);
+    for (const [key, name] of Object.entries(about.tables)) {
+      add.append(this.#item(name, () => panels.add(/** @type {TableKey} */ (key))));
+    }
+    this.#menu.addEventListener("beforetoggle", () => this.#fill());
+    const file = one(document, "#layout-file", HTMLInputElement);
+    file.addEventListener("change", () => this.#import(file));
+  }
+
+  /** Show the layout that the address names, or the one that was left, or the first one. */
+  async begin() {
+    const shared = await linked();
+    const candidates = [shared, remembered(), this.#panels.initial()];
+    for (const arrangement of candidates.filter((each) => each !== null)) {
+      try {
+        await this.#panels.arrange(arrangement);
+        break;
+      } catch (error) {
+        console.debug("a layout cannot be shown:", error);
+        this.#say("A layout does not fit the tables of this server: it is left out.");
+      }
+    }
+    if (shared) this.#say("This is the layout of the link.");
+    this.#panels.onChange(() => this.#soon());
+    addEventListener("pagehide", () => this.#remember());
+    this.#soon();
+  }
+
+  #soon() {
+    clearTimeout(this.#later);
+    this.#later = setTimeout(() => this.#remember(), SETTLED_MS);
+  }
+
+  async #remember() {
+    remember(await this.#panels.arrangement());
+  }
+
+  #fill() {
+    const kept = names().map((name) =>
+      made(
+        "div",
+        { class: "kept" },
+        this.#item(name, () => this.#show(name, named(name))),
+        this.#item("Delete", () => keep(name, null), `Delete the layout ${name}`),
+      ),
+    );
+    this.#menu.replaceChildren(
+      this.#item("Default", () => this.#show("", this.#panels.initial())),
+      ...kept,
+      made("hr"),
+      this.#item("Save as…", () => this.#save()),
+      this.#item("Copy link", () => this.#copyLink()),
+      this.#item("Export", () => this.#export()),
+      this.#item("Import…", () => one(document, "#layout-file", HTMLInputElement).click()),
+    );
+  }
+
+  /**
+   * @param {string} label
+   * @param {() => void} run
+   * @param {string} [title]
+   */
+  #item(label, run, title) {
+    const button = made("button", { type: "button", ...(title && { title, "aria-label": title }) }, label);
+    button.addEventListener("click", () => {
+      /** @type {HTMLElement | null} */ (button.closest("[popover]"))?.hidePopover();
+      run();
+    });
+    return button;
+  }
+
+  /**
+   * @param {string} name
+   * @param {Arrangement | null} arrangement
+   */
+  async #show(name, arrangement) {
+    if (!arrangement) return;
+    this.#present = name;
+    await this.#panels.arrange(arrangement);
+    await this.#remember();
+  }
+
+  async #save() {
+    const name = await ask("Name of the layout", this.#present);
+    if (!name) return;
+    this.#present = name;
+    keep(name, await this.#panels.arrangement());
+    this.#say(`Layout ${name} is saved in this browser.`);
+  }
+
+  async #copyLink() {
+    await copy(await link(await this.#panels.arrangement()));
+    this.#say("A link to this layout is in the clipboard.");
+  }
+
+  async #export() {
+    const name = this.#present || "layout";
+    const file = new Blob([exported(name, await this.#panels.arrangement())], { type: "application/json" });
+    const address = URL.createObjectURL(file);
+    made("a", { href: address, download: `${name}.turnout.json` }).click();
+    URL.revokeObjectURL(address);
+  }
+
+  /** @param {HTMLInputElement} input */
+  async #import(input) {
+    const file = input.files?.[0];
+    input.value = "";
+    if (!file) return;
+    try {
+      const { name, arrangement } = imported(await file.text());
+      await this.#show(name, arrangement);
+      keep(name, arrangement);
+      this.#say(`Layout ${name} is imported.`);
+    } catch (error) {
+      this.#say(`${file.name} cannot be imported: ${error instanceof Error ? error.message : error}.`);
+    }
+  }
+}
+
+/**
+ * Ask for a short text; null: never mind.
+ * @param {string} question
+ * @param {string} value
+ * @returns {Promise<string | null>}
+ */
+function ask(question, value) {
+  const dialog = one(document, "#ask", HTMLDialogElement);
+  const input = one(dialog, "input", HTMLInputElement);
+  one(dialog, "span", HTMLElement).textContent = question;
+  input.value = value;
+  dialog.showModal();
+  input.select();
+  return new Promise((answer) => {
+    dialog.addEventListener("close", () => answer(dialog.returnValue === "ok" ? input.value.trim() || null : null), {
+      once: true,
+    });
+  });
+}
+
+/**
+ * The clipboard is open to pages from this machine or over HTTPS only; elsewhere a selected field has to do.
+ * @param {string} text
+ */
+export async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = made("textarea", { "aria-hidden": "true" }, text);
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
