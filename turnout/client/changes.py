@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Self, TypedDict
+from typing import Self, TypedDict, Unpack
 
 from turnout.client.continuity import Continuity
 from turnout.client.errors import TurnoutError, Unavailable, Unreachable
@@ -35,43 +35,26 @@ class Changes(Iterator[Event]):
     """First a `Snapshot`, then each `Change` and `Swap` as it comes.
 
     When the connection breaks it connects again, as often as it takes, and goes on with a new `Snapshot`; rows that are
-    held stay until a server that has just started shows something (see `Continuity`). It ends when it is closed, and
-    raises if the server cannot be reached at first, or refuses (there is no such table).
+    held stay until a server that has just started shows something (see `Continuity`). It ends when it is closed, or
+    dropped, and raises if the server cannot be reached at first, or refuses (there is no such table).
     """
 
-    def __init__(
-        self,
-        server: Server,
-        path: str,
-        *,
-        reconnect: bool = True,
-        quiet_seconds: float = QUIET_SECONDS,
-        on_connection: Callable[[TurnoutError | None], None] = lambda _: None,
-    ) -> None:
-        self._server, self._path = server, path
-        self._reconnect, self._quiet_seconds, self._on_connection = reconnect, quiet_seconds, on_connection
-        self._problem: TurnoutError | None = None
-        self._continuity = Continuity()
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._heard = self._follow()
+    def __init__(self, server: Server, path: str, **options: Unpack[Options]) -> None:
+        # Neither refers back to this: so it all ends as soon as nobody holds this any more.
+        self._line = _Line(server, path, **options)
+        self._events = self._line.events()
 
     def __next__(self) -> Event:
-        return next(self._heard)
+        return next(self._events)
 
     @property
     def problem(self) -> TurnoutError | None:
         """What is wrong with the connection now; None: nothing."""
-        return self._problem
+        return self._line.problem
 
     def close(self) -> None:
         """End it, from any thread, also while another waits for the next event."""
-        self._closed.set()
-        with self._lock:
-            if self._socket is not None:
-                with suppress(OSError):
-                    self._socket.shutdown(socket.SHUT_RDWR)
+        self._line.close()
 
     def __enter__(self) -> Self:
         return self
@@ -79,14 +62,40 @@ class Changes(Iterator[Event]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _follow(self) -> Iterator[Event]:
-        been_connected, pause = False, FIRST_PAUSE_SECONDS
+
+class _Line:
+    """One connection after the other."""
+
+    def __init__(
+        self,
+        server: Server,
+        path: str,
+        reconnect: bool = True,
+        quiet_seconds: float = QUIET_SECONDS,
+        on_connection: Callable[[TurnoutError | None], None] = lambda _: None,
+    ) -> None:
+        self.problem: TurnoutError | None = None
+        self._server, self._path = server, path
+        self._reconnect, self._quiet_seconds, self._on_connection = reconnect, quiet_seconds, on_connection
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._lock:
+            if self._socket is not None:
+                with suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
+
+    def events(self) -> Iterator[Event]:
+        continuity, been_connected, pause = Continuity(), False, FIRST_PAUSE_SECONDS
         while not self._closed.is_set():
             try:
                 for event in self._connected():
                     been_connected, pause = True, FIRST_PAUSE_SECONDS
                     self._note(None)
-                    if (told := self._continuity.passed_on(event)) is not None:
+                    if (told := continuity.passed_on(event)) is not None:
                         yield told
             except (Unreachable, Unavailable) as error:
                 if self._closed.is_set():
@@ -98,11 +107,6 @@ class Changes(Iterator[Event]):
             self._closed.wait(pause * random.uniform(0.7, 1.0))
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
-    def _note(self, problem: TurnoutError | None) -> None:
-        before, self._problem = self._problem, problem
-        if (before is None) != (problem is None):
-            self._on_connection(problem)
-
     def _connected(self) -> Iterator[Event]:
         """The events of one connection, which ends by an error."""
         with self._server.explained(ANSWER_SECONDS):
@@ -110,7 +114,7 @@ class Changes(Iterator[Event]):
         stream: socket.socket = connection.sock
         try:
             with self._lock:
-                self._socket = None if self._closed.is_set() else stream
+                self._socket = stream
             with self._server.explained(ANSWER_SECONDS):
                 response = self._server.answer(connection, self._path)
             stream.settimeout(self._quiet_seconds)
@@ -124,4 +128,9 @@ class Changes(Iterator[Event]):
             with self._lock:
                 self._socket = None
             connection.close()
-        raise Unreachable(f"The Turnout at {self._server.url} has ended.")
+        raise Unreachable(f"The connection to {self._server.url} was ended from there.")
+
+    def _note(self, problem: TurnoutError | None) -> None:
+        before, self.problem = self.problem, problem
+        if (before is None) != (problem is None):
+            self._on_connection(problem)
