@@ -210,7 +210,3 @@ def test_the_interface_describes_itself(http: httpx.Client) -> None:
     described = json.loads(http.get("/openapi.json").text)
     assert described["info"]["version"] == __version__
     assert "/api/tables/{name}/changes" in described["paths"]
-
-
-def test_there_is_no_page_that_loads_anything_from_elsewhere(http: httpx.Client) -> None:
-    assert [http.get(path).status_code for path in ("/docs", "/redoc")] == [404, 404]

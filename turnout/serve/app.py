@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from turnout import __version__
 from turnout.errors import KafkaError, QueryRefused, TableMissing
 from turnout.serve.control_api import control_api
+from turnout.serve.docs import DocumentedAPI
 from turnout.serve.page import page
 from turnout.serve.perspective import PerspectiveTables
 from turnout.serve.status_api import status_api
@@ -27,8 +28,7 @@ def create_app(service: Service) -> FastAPI:
         yield
         await asyncio.to_thread(perspective.stop)
 
-    # Its pages of documentation would load scripts from elsewhere; /openapi.json is there for any tool.
-    app = FastAPI(title="Turnout", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = DocumentedAPI(service, title="Turnout", version=__version__, lifespan=lifespan)
     _answer_errors(app)
     app.include_router(status_api(service))
     app.include_router(tables_api(service.tables.registry))

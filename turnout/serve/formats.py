@@ -67,20 +67,17 @@ def _json(generation: int, rows: pl.DataFrame) -> Iterator[bytes]:
 
 
 def _csv(rows: pl.DataFrame) -> Iterator[bytes]:
-    yield _written(rows.clear().write_csv)
     # Of a single column, no value would be a blank line, which most readers skip: the row would be lost.
     null = '""' if rows.width == 1 else ""
-    for part in _slices(rows):
-        yield _written(partial(part.write_csv, include_header=False, null_value=null))
+    for number, part in enumerate(_slices(rows)):
+        yield _written(partial(part.write_csv, include_header=number == 0, null_value=null))
 
 
 def _arrow(rows: pl.DataFrame) -> Iterator[bytes]:
     """A stream of Arrow's is its schema, record batches and an end; Polars writes a whole one for each slice."""
-    schema, _ = _arrow_stream(rows.clear())
-    yield schema
-    for part in _slices(rows):
-        _, batches = _arrow_stream(part)
-        yield batches
+    for number, part in enumerate(_slices(rows)):
+        schema, batches = _arrow_stream(part)
+        yield schema + batches if number == 0 else batches
     yield _END_OF_STREAM
 
 
@@ -101,8 +98,9 @@ def _written(write: Callable[[io.BytesIO], object]) -> bytes:
 
 
 def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for part in rows.iter_slices(SLICE_ROWS):
-        yield from _halves(part)
+    """There is one at least."""
+    for start in range(0, max(1, rows.height), SLICE_ROWS):
+        yield from _halves(rows.slice(start, SLICE_ROWS))
 
 
 def _halves(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
