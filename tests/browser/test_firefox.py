@@ -15,7 +15,7 @@ ENTER = "\ue007"
 
 # Every grid on the page, with the texts of its drawn cells.
 GRIDS = """
-const cells = (grid) => [...grid.shadowRoot.querySelectorAll("regular-table tbody tr")]
+const cells = (grid) => [...(grid.shadowRoot?.querySelectorAll("regular-table tbody tr") ?? [])]
   .map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent.trim()));
 const holds = (grid, wanted) => cells(grid).some((row) => JSON.stringify(row) === JSON.stringify(wanted));
 const grids = () => [...document.querySelectorAll("perspective-viewer-datagrid")];
