@@ -1,5 +1,6 @@
 """One Turnout for the whole run, and a fresh browser window for each test."""
 
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,8 +21,10 @@ FLAGS = (
 
 Open = Callable[[str], Visit]
 
+_numbers = itertools.count(1)
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="package")
 def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), java_parts(print).broker) as broker:
         running = RunningTurnout(broker, tmp_path_factory.mktemp("turnout"))
@@ -40,6 +43,17 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def number(turnout: RunningTurnout) -> int:
+    """Of an order in each pair of topics, which only this test uses; the first pair is shown."""
+    number = next(_numbers)
+    turnout.send("orders", orderId=number, item="lamp from a", price=12.5)
+    turnout.send("orders_b", orderId=number, item="chair from b", price=80)
+    turnout.send("payments_b", orderId=number, method="card")
+    turnout.switch(ordersTopic="orders", paymentsTopic="payments", joinType="left")
+    return number
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A line to a server that can be cut and mended: a proxy on a port of its own."""
+"""A line to a server that can be cut, mended and put to sleep: a proxy on a port of its own."""
 
 import socket
 import threading
@@ -11,6 +11,8 @@ class Line:
     def __init__(self, port: int) -> None:
         self._target = port
         self._ends: set[socket.socket] = set()
+        self._awake = threading.Event()
+        self._awake.set()
         self._listener = self._listen(0)
         self._port: int = self._listener.getsockname()[1]
 
@@ -29,6 +31,15 @@ class Line:
     def mend(self) -> None:
         self._listener = self._listen(self._port)
 
+    def sleep(self) -> None:
+        """Nothing gets through any more, and nobody is told: connections look as if they were open."""
+        self._awake.clear()
+
+    def wake(self) -> None:
+        """What connects from now on gets through; what was connected stays as it is, dead."""
+        self._awake = threading.Event()
+        self._awake.set()
+
     def _listen(self, port: int) -> socket.socket:
         listener = socket.create_server((HOST, port))
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
@@ -41,11 +52,13 @@ class Line:
                 far = socket.create_connection((HOST, self._target))
                 self._ends |= {near, far}
                 for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=_carry, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=_carry, args=(source, sink, self._awake), daemon=True).start()
 
 
-def _carry(source: socket.socket, sink: socket.socket) -> None:
+def _carry(source: socket.socket, sink: socket.socket, awake: threading.Event) -> None:
     with suppress(OSError):  # one of the two was closed
         while data := source.recv(65536):
+            awake.wait()
             sink.sendall(data)
+        awake.wait()
         sink.shutdown(socket.SHUT_WR)

@@ -43,19 +43,32 @@ class RunningTurnout:
         self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        config = state_dir / "turnout.yaml"
-        config.write_text(CONFIG.format(bootstrap=broker.bootstrap, port=self.port, state_dir=state_dir / "state"))
+        self._config = state_dir / "turnout.yaml"
+        self._config.write_text(
+            CONFIG.format(bootstrap=broker.bootstrap, port=self.port, state_dir=state_dir / "state")
+        )
         self._log = state_dir / "turnout.log"
-        with self._log.open("wb") as log:
-            command = [sys.executable, "-m", "turnout.cli", "run", "-c", str(config)]
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "turnout.cli", "run", "-c", str(self._config)]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        """As a crash would: nothing is said, nothing is drained."""
+        self._process.kill()
+        self._process.wait()
 
     def until_ready(self) -> None:
         until(self._ready, f"/readyz answers 200; its log: {self._log}", READY_SECONDS)
 
     def send(self, topic: str, **row: object) -> None:
+        self.send_raw(topic, json.dumps(row).encode())
+
+    def send_raw(self, topic: str, value: bytes) -> None:
         """Returns when Kafka has it."""
-        self._producer.produce(topic, json.dumps(row).encode())
+        self._producer.produce(topic, value)
         assert self._producer.flush(10) == 0
 
     def switch(self, **fields: str) -> None:

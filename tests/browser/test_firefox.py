@@ -13,6 +13,9 @@ from tests.waiting import until
 
 ENTER = "\ue007"
 
+NUMBER = 501
+"""Of an order that no other test on the same Turnout uses: they count from 1."""
+
 # Every grid on the page, with the texts of its drawn cells.
 GRIDS = """
 const cells = (grid) => [...(grid.shadowRoot?.querySelectorAll("regular-table tbody tr") ?? [])]
@@ -47,11 +50,12 @@ def firefox(tmp_path: Path) -> Iterator[Firefox]:
 
 
 def test_a_switch_shows_the_new_rows_in_the_same_grid(turnout: RunningTurnout, firefox: Firefox) -> None:
-    old, new = ["1", "lamp from a", "12.50", "cash"], ["1", "chair from b", "80.00", "card"]
-    turnout.send("orders", orderId=1, item="lamp from a", price=12.5)
-    turnout.send("payments", orderId=1, method="cash")
-    turnout.send("orders_b", orderId=1, item="chair from b", price=80)
-    turnout.send("payments_b", orderId=1, method="card")
+    old, new = [f"{NUMBER}", "lamp from a", "12.50", "cash"], [f"{NUMBER}", "chair from b", "80.00", "card"]
+    turnout.send("orders", orderId=NUMBER, item="lamp from a", price=12.5)
+    turnout.send("payments", orderId=NUMBER, method="cash")
+    turnout.send("orders_b", orderId=NUMBER, item="chair from b", price=80)
+    turnout.send("payments_b", orderId=NUMBER, method="card")
+    turnout.switch(ordersTopic="orders", paymentsTopic="payments", joinType="left")
 
     firefox.open(turnout.url)
     firefox.until("() => document.querySelector('#connection')?.textContent.trim() === 'connected'")

@@ -1,5 +1,6 @@
 """Somebody who has the page open: what they see, and what their browser did for it."""
 
+import re
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -42,6 +43,12 @@ async () => {
 VIEWED = """
 async (panel) => (await document.querySelector("perspective-viewer").getView({ panel })).to_json()
 """
+RESTORE = """
+([panel, config]) => document.querySelector("perspective-viewer").restore(config, { panel })
+"""
+SAVED = """
+async (panel) => (await document.querySelector("perspective-viewer").saveWorkspace()).panels[panel]
+"""
 
 
 class Visit:
@@ -57,6 +64,7 @@ class Visit:
 
     def until_connected(self) -> None:
         expect(self.page.locator("#connection")).to_have_text("connected", timeout=LOAD_MS)
+        expect(self.page.locator("body[data-panels=shown]")).to_be_visible(timeout=LOAD_MS)
 
     def cells(self, panel: str) -> list[list[str]]:
         """The rows that are drawn: the texts of their cells."""
@@ -75,6 +83,11 @@ class Visit:
         except AssertionError as error:
             raise AssertionError(f"{error}; what is drawn: {self.cells(panel)}") from None
 
+    def until_row(self, panel: str, **values: object) -> None:
+        """The panel's view has a row with these values, whether or not it is in sight."""
+        found = f"{values} is in the view of {panel}"
+        until(lambda: any(values.items() <= row.items() for row in self.rows(panel)), found, DRAWN_SECONDS)
+
     def watch(self) -> None:
         self.page.evaluate(WATCH)
 
@@ -82,21 +95,59 @@ class Visit:
         watched: dict[str, Any] = self.page.evaluate(WATCHED)
         return watched
 
-    def fill(self, **fields: str) -> None:
-        for label, value in fields.items():
-            field = self.page.get_by_label(label)
-            if label == "joinType":
-                field.select_option(value)
-            else:
-                field.fill(value)
+    def tab(self, panel: str) -> Locator:
+        return self.page.locator(f"perspective-viewer-tab[slot=tab-{panel}]")
+
+    def view(self, panel: str, **config: object) -> None:
+        """Set a panel's filter, sort, groups or columns, as its settings would."""
+        self.page.evaluate(RESTORE, [panel, config])
+
+    def config(self, panel: str) -> dict[str, Any]:
+        """What a panel is set to, as it would be saved."""
+        saved: dict[str, Any] = self.page.evaluate(SAVED, panel)
+        return saved
+
+    def scroll(self, panel: str, top: int) -> None:
+        self._grid(panel).evaluate("(table, top) => { table.scrollTop = top; }", top)
+
+    def scrolled(self, panel: str) -> int:
+        top: int = self._grid(panel).evaluate("(table) => table.scrollTop")
+        return top
+
+    def _grid(self, panel: str) -> Locator:
+        return self.page.locator(f"perspective-viewer-datagrid[slot={panel}] regular-table")
 
     @property
-    def switch_button(self) -> Locator:
-        return self.page.get_by_role("button", name="Switch")
+    def notice(self) -> Locator:
+        return self.page.locator("#notice")
 
     @property
     def outcome(self) -> Locator:
         return self.page.locator("#outcome")
+
+    @property
+    def dialog(self) -> Locator:
+        return self.page.get_by_role("dialog", name="Switch to other topics, or another join")
+
+    def open_switch(self) -> None:
+        self.page.get_by_role("button", name="Switch…").click()
+        expect(self.dialog).to_be_visible()
+
+    def fill(self, **fields: str) -> None:
+        """The fields of the dialog, by what the configuration calls them."""
+        for label, value in fields.items():
+            if label == "joinType":
+                self.dialog.get_by_role("radio", name=re.compile(f"^{value} ")).check()
+            else:
+                self.dialog.get_by_label(label, exact=True).fill(value)
+
+    @property
+    def send_button(self) -> Locator:
+        return self.dialog.get_by_role("button", name="Switch", exact=True)
+
+    def value(self, name: str) -> Locator:
+        """One of the header's values."""
+        return self.page.locator(f"header [data-value={name}]")
 
     def elsewhere(self) -> list[str]:
         """Requests that went to another server."""
