@@ -108,10 +108,9 @@ def test_a_client_that_goes_away_ends_the_work(http: httpx.Client, service: Serv
     until(lambda: _answers_under_way() == 0, "nobody works on it any more")
 
 
-def test_polars_reads_an_answer(server: str, service: Service) -> None:
+def test_polars_reads_an_answer_by_its_address(server: str, service: Service) -> None:
     feed_many(service, 1)
-    with urlopen(f"{server}/api/tables/users_ui?format=arrow&columns=userId,age") as answer:
-        rows = pl.read_ipc_stream(answer)
+    rows = pl.read_ipc_stream(f"{server}/api/tables/users_ui?format=arrow&columns=userId,age")
     assert rows.schema == {"userId": pl.String(), "age": pl.Int64()}
     assert rows.height == MANY
 
