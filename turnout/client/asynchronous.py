@@ -116,6 +116,10 @@ class AsyncChanges(AsyncIterator[Event]):
     def problem(self) -> TurnoutError | None:
         return self._changes.problem
 
+    @property
+    def starting(self) -> bool:
+        return self._changes.starting
+
     async def __anext__(self) -> Event:
         if self._reader is None:
             arguments = (self._changes, asyncio.get_running_loop(), self._read, self._room)
@@ -197,6 +201,10 @@ class AsyncLive:
     @property
     def problem(self) -> TurnoutError | None:
         return self._failure or self._changes.problem
+
+    @property
+    def starting(self) -> bool:
+        return self._changes.starting
 
     async def changed(self, wait_seconds: float | None = None) -> bool:
         """Wait until something has changed since the last call; False if nothing has in time."""

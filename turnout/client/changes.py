@@ -52,6 +52,11 @@ class Changes(Iterator[Event]):
         """What is wrong with the connection now; None: nothing."""
         return self._line.problem
 
+    @property
+    def starting(self) -> bool:
+        """The server was restarted and shows nothing yet: what is held is from before."""
+        return self._line.continuity.withholding
+
     def close(self) -> None:
         """End it, from any thread, also while another waits for the next event."""
         self._line.close()
@@ -75,6 +80,7 @@ class _Line:
         on_connection: Callable[[TurnoutError | None], None] = lambda _: None,
     ) -> None:
         self.problem: TurnoutError | None = None
+        self.continuity = Continuity()
         self._server, self._path = server, path
         self._reconnect, self._quiet_seconds, self._on_connection = reconnect, quiet_seconds, on_connection
         self._closed = threading.Event()
@@ -89,13 +95,13 @@ class _Line:
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def events(self) -> Iterator[Event]:
-        continuity, been_connected, pause = Continuity(), False, FIRST_PAUSE_SECONDS
+        been_connected, pause = False, FIRST_PAUSE_SECONDS
         while not self._closed.is_set():
             try:
                 for event in self._connected():
                     been_connected, pause = True, FIRST_PAUSE_SECONDS
                     self._note(None)
-                    if (told := continuity.passed_on(event)) is not None:
+                    if (told := self.continuity.passed_on(event)) is not None:
                         yield told
             except (Unreachable, Unavailable) as error:
                 if self._closed.is_set():

@@ -13,19 +13,20 @@ class Continuity:
     """
 
     def __init__(self) -> None:
+        self.withholding = False
+        """What is held is from before a restart, and nothing has come to be shown instead."""
         self._rows_held = False
-        self._empty_behind = False
 
     def passed_on(self, event: Event) -> Event | None:
         """What to tell of this event; None: nothing, go on with what is held."""
         rows = event.upserts if isinstance(event, Change) else event.rows
         starting = event.generation == 0 and not rows
         if starting and self._rows_held and isinstance(event, Snapshot):
-            self._empty_behind = True
-        if self._empty_behind:
+            self.withholding = True
+        if self.withholding:
             if starting:
                 return None
-            self._empty_behind = False
+            self.withholding = False
             event = Snapshot(event.generation, rows) if isinstance(event, Change) else event
         # Removes may have left none: then it is no loss to keep none.
         self._rows_held = bool(rows) or (isinstance(event, Change) and self._rows_held)

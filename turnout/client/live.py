@@ -57,6 +57,11 @@ class Live:
         """Why the rows are not kept up to date now; None: they are."""
         return self._failure or self._changes.problem
 
+    @property
+    def starting(self) -> bool:
+        """The server was restarted and shows nothing yet: the rows are from before."""
+        return self._changes.starting
+
     def changed(self, wait_seconds: float | None = None) -> bool:
         """Wait until something has changed since the last call; False if nothing has in time."""
         with self._news:

@@ -48,8 +48,9 @@ def status(
 
 
 def status_lines(answer: "Status") -> dict[str, str]:
-    """What a person reads of the status, in its order."""
-    return {_NAMES.get(name, name): _READ.get(name, _plain)(value) for name, value in answer.items()}
+    """What a person reads of the status, in its order. They have a clock of their own."""
+    told = {name: value for name, value in answer.items() if name != "now"}
+    return {_NAMES.get(name, name): _READ.get(name, _plain)(value) for name, value in told.items()}
 
 
 def tail(

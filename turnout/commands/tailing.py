@@ -63,7 +63,7 @@ class Newest:
 class Selected:
     """Filters, sorts and columns, by the very code that answers them on the server: so they mean the same.
 
-    The rows are in columns, as they are there; they are looked through when they are shown, not when they change.
+    The rows are in columns, as they are there. Changes wait until the rows are looked at, and go in all at once.
     """
 
     def __init__(self, client: Client, asked: Asked) -> None:
@@ -73,32 +73,42 @@ class Selected:
         self._query = Query(asked.filters, asked.sort, asked.columns)
         self._columns: Columns = {}
         self._generation = 0
+        self._waiting: dict[str, Row | None] = {}
+        """The last word on each row that has changed; None: it is gone."""
         self._selected: pl.DataFrame | None = None
 
     def take(self, event: Event) -> None:
-        from turnout.tables.delta import Delta
-        from turnout.tables.live_table import LiveTable
-
+        self._generation, self._selected = event.generation, None
         if isinstance(event, Change):
-            upserts, removes = event.upserts, event.removes
+            self._wait(dict.fromkeys(event.removes))
+            self._wait(event.upserts)
         else:
-            upserts, removes = event.rows, []
+            from turnout.tables.live_table import LiveTable
+
             self._columns = self._known_columns()
-            self._table = LiveTable(self._asked.table, self._columns)
-        self._table.change(Delta(self._frame(upserts), _ids(removes)))
-        self._generation = event.generation
-        # At once where the columns may be others: what is asked for may be refused then.
-        self._selected = None if isinstance(event, Change) else self._select()
+            self._table, self._waiting = LiveTable(self._asked.table, self._columns), dict(event.rows)
+            self._select()  # the columns may be others now: it is here that what is asked for is refused
 
     def shown(self, count: int) -> Shown:
-        found = self._selected = self._select() if self._selected is None else self._selected
+        found = self._select()
         first = found.head(count) if self._asked.sort else found.tail(count)
         return Shown(first.to_dicts(), found.height, self._table.rows().height, self._generation)
 
+    def _wait(self, rows: Mapping[str, Row | None]) -> None:
+        for id_, row in rows.items():
+            self._waiting.pop(id_, None)  # so that it comes last
+            self._waiting[id_] = row
+
     def _select(self) -> "pl.DataFrame":
         from turnout.serve.snapshot import select
+        from turnout.tables.delta import Delta
 
-        return select(self._table.rows(), self._columns, self._query)
+        if self._selected is None:
+            waiting, self._waiting = self._waiting, {}
+            upserts = {id_: row for id_, row in waiting.items() if row is not None}
+            self._table.change(Delta(self._frame(upserts), _ids(waiting.keys() - upserts.keys())))
+            self._selected = select(self._table.rows(), self._columns, self._query)
+        return self._selected
 
     def _known_columns(self) -> "Columns":
         """A server that was restarted may have others; one that is gone again has not."""

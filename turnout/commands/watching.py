@@ -52,7 +52,7 @@ class _Frame:
             shown = self._held.shown(min(self._count, room))
         matching = _matching(shown.matching, shown.total, self._asked)
         said = Text(f"{self._asked.table}: {matching} · generation {shown.generation} · ", "dim", no_wrap=True)
-        said.append_text(_connection(self._changes.problem))
+        said.append_text(_connection(self._changes.problem, self._changes.starting))
         said.overflow = "ellipsis"
         return grid(shown.rows, said)
 
@@ -60,7 +60,7 @@ class _Frame:
 def _matching(matching: int, total: int | None, asked: Asked) -> str:
     if not asked.filters:
         return counted(matching)
-    return f"{counted(matching)} of {total}" if total is not None else f"{counted(matching)} that match"
+    return f"{matching} of {counted(total)}" if total is not None else f"{counted(matching)} that match"
 
 
 def watch_status(client: Client, answer: Status, lines: Callable[[Status], Mapping[str, str]]) -> None:
@@ -85,7 +85,7 @@ def _status(lines: Mapping[str, str], problem: Exception | None) -> RenderableTy
     return Group(table, _connection(problem))
 
 
-def _connection(problem: Exception | None) -> Text:
+def _connection(problem: Exception | None, starting: bool = False) -> Text:
     if problem is None:
-        return Text("● connected", "green")
+        return Text("◐ connected, the server is starting", "yellow") if starting else Text("● connected", "green")
     return Text(f"○ connection lost, trying again ({problem})", "yellow", no_wrap=True, overflow="ellipsis")
