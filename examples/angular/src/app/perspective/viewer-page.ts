@@ -1,0 +1,93 @@
+import {
+  afterNextRender,
+  Component,
+  CUSTOM_ELEMENTS_SCHEMA,
+  DestroyRef,
+  type ElementRef,
+  inject,
+  signal,
+  viewChild,
+} from "@angular/core";
+import { FINAL, FINAL_COLUMNS } from "../tables";
+import { perspective, type Viewer } from "./perspective";
+import { open } from "./socket";
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8_000;
+
+/** The same table in `<perspective-viewer>`: filter, group, pivot, charts. It keeps all of that when it reconnects. */
+@Component({
+  selector: "app-viewer-page",
+  schemas: [CUSTOM_ELEMENTS_SCHEMA],
+  template: `
+    @if (problem()) {
+      <p role="alert">{{ problem() }}</p>
+    }
+    <perspective-viewer #viewer></perspective-viewer>
+  `,
+  styles: `
+    :host {
+      flex: 1;
+      display: flex;
+      flex-direction: column;
+      min-width: 0;
+      padding: 14px 20px 20px;
+    }
+    perspective-viewer {
+      flex: 1;
+      border: 1px solid var(--line);
+      border-radius: 8px;
+      overflow: hidden;
+    }
+  `,
+})
+export class ViewerPage {
+  protected readonly problem = signal("");
+  private readonly element = viewChild.required<ElementRef<Viewer>>("viewer");
+  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  private readonly left = new AbortController();
+
+  constructor() {
+    inject(DestroyRef).onDestroy(() => this.left.abort());
+    afterNextRender(() => this.show().catch((error) => this.problem.set(`The viewer cannot start: ${error}`)));
+  }
+
+  /** Shows the table until the page is left, and connects again whenever the connection is lost. */
+  private async show(): Promise<void> {
+    const viewer = this.element().nativeElement;
+    const { signal } = this.left;
+    this.dark.addEventListener("change", () => viewer.restore({ theme: this.theme() }), { signal });
+    const Client = await perspective();
+    let config: object = { table: FINAL, title: FINAL, columns: FINAL_COLUMNS, theme: this.theme() };
+    let loaded = false;
+    for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        const link = await open(Client, signal);
+        await link.client.get_hosted_table_names(); // it works: only now give up what is shown
+        if (loaded) await viewer.eject();
+        loaded = true;
+        await viewer.load(link.client);
+        await viewer.restore(config);
+        pause = FIRST_PAUSE_MS;
+        await link.closed;
+        config = await viewer.save(); // as somebody has arranged it; that needs no connection
+      } catch (error) {
+        console.debug("not connected:", error);
+      }
+      await this.pauseOrOnline(pause);
+    }
+  }
+
+  private theme(): string {
+    return this.dark.matches ? "Pro Dark" : "Pro Light";
+  }
+
+  private pauseOrOnline(ms: number): Promise<unknown> {
+    const { signal } = this.left;
+    return new Promise((done) => {
+      setTimeout(done, ms);
+      addEventListener("online", done, { once: true, signal });
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
