@@ -8,7 +8,8 @@ import {
   signal,
   viewChild,
 } from "@angular/core";
-import { FINAL, FINAL_COLUMNS } from "../tables";
+import { Turnout } from "@turnout/client";
+import { FINAL, FINAL_COLUMNS, type FinalRow } from "../tables";
 import { perspective, type Viewer } from "./perspective";
 import { open } from "./socket";
 
@@ -44,6 +45,7 @@ const LONGEST_PAUSE_MS = 8_000;
 export class ViewerPage {
   protected readonly problem = signal("");
   private readonly element = viewChild.required<ElementRef<Viewer>>("viewer");
+  private readonly table = inject(Turnout).table<FinalRow>(FINAL);
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
   private readonly left = new AbortController();
 
@@ -64,7 +66,10 @@ export class ViewerPage {
       try {
         const link = await open(Client, signal);
         await link.client.get_hosted_table_names(); // it works: only now give up what is shown
-        if (loaded) await viewer.eject();
+        if (loaded) {
+          await this.somethingToShow();
+          await viewer.eject();
+        }
         loaded = true;
         await viewer.load(link.client);
         await viewer.restore(config);
@@ -75,6 +80,13 @@ export class ViewerPage {
         console.debug("not connected:", error);
       }
       await this.pauseOrOnline(pause);
+    }
+  }
+
+  /** A server that has just been started shows nothing yet: what is on the screen stays until it does. */
+  private async somethingToShow(): Promise<void> {
+    while (!this.left.signal.aborted && (await this.table.rows({ limit: 1 })).generation === 0) {
+      await this.pauseOrOnline(FIRST_PAUSE_MS);
     }
   }
 
