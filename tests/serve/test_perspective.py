@@ -24,6 +24,7 @@ from turnout.serve.perspective import (
     READING,
     TRY_AGAIN_LATER,
     Session,
+    asked,
     reads_only,
     unused_port,
 )
@@ -40,6 +41,8 @@ WRITING = frozenset(
         38,  # make a table that is a join
     }
 )
+
+MAKE_VIEW = 6
 
 
 # -- the allow-list
@@ -554,3 +557,36 @@ def test_viewers_that_come_and_go_in_the_middle_of_a_question_do_no_harm(
             threading.Thread(target=lambda other=other: other.table().view().to_csv(), daemon=True).start()
     view = viewer.table().view()
     until(lambda: len(ages(view)) == 1_000, "the rows are shown")
+
+
+def test_a_viewer_that_comes_back_makes_its_views_again_under_their_names(address: str, service: Service) -> None:
+    """As the page does: the old socket may look alive to the server long after it is dead to the viewer."""
+    change(service, [("a", 1)])
+    with viewing(f"{address}?viewer=v") as before:
+        view = before.table().view(sort=[["age", "desc"]])
+        until(lambda: ages(view) == {"a": 1}, "the row is shown")
+        make_view, *_ = (message for message in before.sent if asked(message) == [MAKE_VIEW])
+        with connect(f"{address}?viewer=v", compression=None) as after:
+            before.wait_until_closed()
+            after.send(make_view)
+            made = after.recv(10)
+            assert isinstance(made, bytes)
+            assert asked(made) == [MAKE_VIEW], "a view of the same name, not an error"
+            after.send(before.sent[-1])  # the last question about the view
+            answer = after.recv(10)
+            assert isinstance(answer, bytes)
+            assert b'"a"' in answer
+
+
+def test_other_viewers_go_on_when_one_comes_back(address: str, service: Service, viewer: Viewer) -> None:
+    change(service, [("a", 1)])
+    view = viewer.table().view()
+    with (
+        viewing(f"{address}?viewer=v") as first,
+        viewing(f"{address}?viewer=v"),
+        viewing(f"{address}?viewer=w") as other,
+    ):
+        first.wait_until_closed()
+        others = other.table().view()
+        until(lambda: ages(others) == {"a": 1}, "the row is shown to another")
+    until(lambda: ages(view) == {"a": 1}, "the row is shown")

@@ -229,18 +229,18 @@ class Session:
 
 def reads_only(request: bytes) -> bool:
     """Is this one whole request, and one that only reads?"""
-    asked = _asked(request)
-    return bool(asked) and all(field in READING for field in asked)
+    fields = asked(request)
+    return bool(fields) and all(field in READING for field in fields)
 
 
 def unused_port(request: bytes) -> bytes | None:
     """The answer to a request for a port, None to any other."""
-    if _asked(request) != [MAKE_PORT] or not request.endswith(_PORT_ASKED):
+    if asked(request) != [MAKE_PORT] or not request.endswith(_PORT_ASKED):
         return None
     return request.removesuffix(_PORT_ASKED) + _PORT_GIVEN
 
 
-def _asked(request: bytes) -> list[int]:
+def asked(request: bytes) -> list[int]:
     """The fields that say what is asked for, usually one; none if this is not a whole request."""
     try:
         return [field for field in _fields(request) if field not in _ADDRESS]
