@@ -52,7 +52,7 @@ def test_the_notebook_runs_from_top_to_bottom(joined: Fed, capsys: pytest.Captur
     said = capsys.readouterr().out
     assert "2 rows of generation 1 | newest: {'userId': 'ub'" in said
     assert "applied → {'users': 'users', 'accounts': 'accounts'} left" in said
-    assert "rejected: topic 'nosuch' is missing" in said
+    assert "\ntopic 'nosuch' is missing\n" in said
 
 
 def run(cell: str, names: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ POLL_SECONDS = 0.5
 
 _KEYWORD, _FIELD = "_topic", "Topic"
 _JOIN = "joinType"
+_REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ def publish(server: Server, path: str, body: bytes, timeout: float) -> Outcome:
         time.sleep(POLL_SECONDS)
         text = _outcome(server, id_)
     outcome = Outcome(id_, text)
-    if text.startswith("rejected"):
-        raise SwitchRejected(text, outcome)
+    if text.startswith(_REJECTED):
+        raise SwitchRejected(text.removeprefix(_REJECTED).lstrip(": "), outcome)
     return outcome
 
 
