@@ -25,7 +25,11 @@ def server(service: Service) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         host, port = listener.getsockname()
-        running = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, timeout_graceful_shutdown=1))
+        # Without pings: a viewer that a test puts to sleep is to be dropped for what it does not read, not for those.
+        config = uvicorn.Config(
+            create_app(service), log_config=None, timeout_graceful_shutdown=1, ws_ping_interval=None
+        )
+        running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, args=([listener],))
         thread.start()
         try:

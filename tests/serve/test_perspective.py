@@ -300,7 +300,7 @@ def address(server: str) -> str:
 def viewing(address: str, awake: threading.Event | None = None) -> Iterator[Viewer]:
     awake = awake or _always()
     # What is compressed takes long to fill the buffers between the two.
-    with connect(address, max_size=None, max_queue=1, compression=None) as socket:
+    with connect(address, max_size=None, max_queue=1, compression=None, ping_interval=None) as socket:
         viewer = Viewer(socket, awake)
         try:
             yield viewer
