@@ -20,21 +20,18 @@ def still(page: Page) -> list[Step]:
 
 
 def switch(page: Page) -> list[Step]:
-    """To the demo's other pair of topics."""
+    """To the demo's other pair of topics, as an inner join."""
     still(page)
-    users, accounts = page.get_by_label("usersTopic"), page.get_by_label("accountsTopic")
+    dialog = page.get_by_role("dialog", name="Switch to other topics")
+    left, right = (dialog.get_by_label(f"Topics on the broker, for the {side} side") for side in ("left", "right"))
     return [
-        (1.0, users.click),
-        *typed(page, "users_b", at=1.4),
-        (2.4, accounts.click),
-        *typed(page, "accounts_b", at=2.8),
-        (4.4, page.get_by_role("button", name="Switch").click),
+        (1.0, page.get_by_role("button", name="Switch…").click),
+        (2.2, partial(left.select_option, "users_b")),
+        (3.0, partial(right.select_option, "accounts_b")),
+        (3.8, dialog.get_by_role("radio", name="inner").check),
+        (5.0, dialog.get_by_role("button", name="Switch", exact=True).click),
+        (9.0, dialog.get_by_role("button", name="Close").click),
     ]
-
-
-def typed(page: Page, text: str, at: float) -> list[Step]:
-    """Key by key, as fast as people type."""
-    return [(at + 0.1 * number, partial(page.keyboard.type, key)) for number, key in enumerate(text)]
 
 
 SCENES: dict[str, Scene] = {"still": still, "switch": switch}
