@@ -103,7 +103,7 @@ class _InPieces(StreamingResponse):
             self._source.close()
 
 
-def _only_known_parameters(request: Request) -> None:
+async def _only_known_parameters(request: Request) -> None:
     for name in request.query_params:
         if name not in (*ONCE, *OFTEN):
             raise QueryRefused(f"there is no parameter {name!r}: {nearest(name, (*ONCE, *OFTEN))}")
@@ -111,6 +111,6 @@ def _only_known_parameters(request: Request) -> None:
             raise QueryRefused(f"{name} is given twice")
 
 
-def _no_parameters(request: Request) -> None:
+async def _no_parameters(request: Request) -> None:
     for name in request.query_params:
         raise QueryRefused(f"there is no parameter {name!r}: changes come of all rows and all columns")
