@@ -56,25 +56,28 @@ def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UsersAndAccoun
 def test_the_angular_example(turnout: UsersAndAccounts, browser: Browser) -> None:
     with running_front(built_angular(), turnout.url, free_port()) as url:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
-        page = context.new_page()
         problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        context.on("weberror", lambda problem: problems.append(str(problem.error)))
+        page = context.new_page()
         page.goto(url)
 
-        expect(cells(page, "Ada 1")).to_have_text(["u1", "Ada 1", "–", "31", "savings", "1,234.50"], timeout=SOON_MS)
-        expect(page.get_by_text("3 rows")).to_be_visible()
+        rows_show_and_more_come(page, turnout)
         page.evaluate(WATCH)
-        turnout.send("users", userId="u9", name="Ada 9", email="ada@example.com", age=99)
-        expect(cells(page, "Ada 9")).to_have_text(["u9", "Ada 9", "ada@example.com", "99", "–", "–"], timeout=SOON_MS)
-
         the_form_says_why_a_switch_is_rejected(page)
         a_switch_shows_the_new_rows_in_the_same_page(page)
-        the_viewer_shows_them_too(page)
-        a_restart_is_survived(page, turnout)
+        viewer = the_viewer_shows_them_too(page)
+        a_restart_is_survived(page, viewer, turnout)
 
-        assert page.evaluate("window.fewest") >= 3  # never an empty moment
+        assert page.evaluate("window.fewest") >= 1  # never an empty moment
         assert problems == []
         context.close()
+
+
+def rows_show_and_more_come(page: Page, turnout: UsersAndAccounts) -> None:
+    expect(cells(page, "Ada 1")).to_have_text(["u1", "Ada 1", "–", "31", "savings", "1,234.50"], timeout=SOON_MS)
+    expect(page.get_by_text("3 rows")).to_be_visible()
+    turnout.send("users", userId="u9", name="Ada 9", email="ada@example.com", age=99)
+    expect(cells(page, "Ada 9")).to_have_text(["u9", "Ada 9", "ada@example.com", "99", "–", "–"], timeout=SOON_MS)
 
 
 def the_form_says_why_a_switch_is_rejected(page: Page) -> None:
@@ -97,23 +100,29 @@ def a_switch_shows_the_new_rows_in_the_same_page(page: Page) -> None:
     picture(page, "angular-switched")
 
 
-def the_viewer_shows_them_too(page: Page) -> None:
-    page.get_by_role("link", name="Viewer").click()
-    expect(drawn_by_perspective(page)).to_contain_text(["Grace 1"], timeout=SOON_MS)
+def the_viewer_shows_them_too(page: Page) -> Page:
+    """In a tab of its own."""
+    viewer = page.context.new_page()
+    viewer.goto(page.url)
+    viewer.get_by_role("link", name="Viewer").click()
+    expect(drawn_by_perspective(viewer)).to_contain_text(["Grace 1"], timeout=SOON_MS)
+    return viewer
 
 
-def a_restart_is_survived(page: Page, turnout: UsersAndAccounts) -> None:
+def a_restart_is_survived(page: Page, viewer: Page, turnout: UsersAndAccounts) -> None:
     turnout.end()
-    expect(page.get_by_text("Connection lost")).to_be_visible(timeout=SOON_MS)
-    expect(drawn_by_perspective(page)).to_contain_text(["Grace 1"])
+    for each in (page, viewer):
+        expect(each.get_by_text("Connection lost")).to_be_visible(timeout=SOON_MS)
+    expect(cells(page, "Grace 1")).to_have_count(6)
+    expect(drawn_by_perspective(viewer)).to_contain_text(["Grace 1"])
     picture(page, "angular-lost")
     turnout.send("accounts_b", userId="u2", accountType="checking", balance=5)
     turnout.start()
-    expect(drawn_by_perspective(page)).to_contain_text(["Grace 1", "Grace 2"], timeout=SWITCH_MS)
-    expect(page.get_by_text("Connection lost")).to_have_count(0)
-    picture(page, "angular-viewer")
-    page.get_by_role("link", name="Rows").click()
-    expect(cells(page, "Grace 2")).to_contain_text(["u2", "Grace 2"], timeout=SOON_MS)
+    expect(cells(page, "Grace 2")).to_contain_text(["u2", "Grace 2"], timeout=SWITCH_MS)
+    expect(drawn_by_perspective(viewer)).to_contain_text(["Grace 1", "Grace 2"], timeout=SOON_MS)
+    for each in (page, viewer):
+        expect(each.get_by_text("Connection lost")).to_have_count(0)
+    picture(viewer, "angular-viewer")
 
 
 def cells(page: Page, text: str) -> Locator:
