@@ -55,7 +55,7 @@ def test_outcomes_that_change_nothing_are_told_apart(
 
 def test_a_switch_that_is_rejected_raises_the_reason(client: Client, publishing: Publishing) -> None:
     publishing("rejected: topic 'nosuch' does not exist")
-    with pytest.raises(SwitchRejected, match="^topic 'nosuch' does not exist$") as raised:
+    with pytest.raises(SwitchRejected, match=r"^topic 'nosuch' does not exist$") as raised:
         client.switch(users_topic="nosuch")
     outcome = Outcome("0:0", "rejected: topic 'nosuch' does not exist")
     assert raised.value.outcome == outcome
