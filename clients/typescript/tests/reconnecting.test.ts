@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Connection, type Fetch, type Live, Turnout } from "../src/index.ts";
 import { FedServer, type UserRow } from "./fed_server.ts";
 import { until } from "./waiting.ts";
@@ -107,6 +107,23 @@ test("a connection that is half dead is noticed by its silence", async () => {
   server.thaw();
   await server.change([["2", 2]]);
   await until(() => seen.ids.at(-1)?.join() === "1,2", "the new row", 20_000);
+});
+
+test("when the network is back, it is tried at once", async () => {
+  await server.stop();
+  const browser = new EventTarget();
+  vi.stubGlobal("addEventListener", browser.addEventListener.bind(browser));
+  vi.stubGlobal("removeEventListener", browser.removeEventListener.bind(browser));
+  let tries = 0;
+  watch(40_000, (url, init) => {
+    tries += 1;
+    return fetch(url, init);
+  });
+  await until(() => tries === 4, "four tries"); // the next would be 2 to 4 s later
+  browser.dispatchEvent(new Event("online"));
+  await until(() => tries === 5, "another one", 1_000);
+  vi.unstubAllGlobals();
+  await server.again();
 });
 
 test("a quiet table is not taken for a dead one", async () => {
