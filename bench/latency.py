@@ -46,13 +46,13 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
         tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
         running(Path(directory), options.keep, partial(say, console)) as rig,
         Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
-        Child("bench.client", HOST, rig.port, _changes(rig)) as client,
+        Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
     ):
         recorder, joined = Recorder(), rig.service.tables.names.joined
         registry = rig.service.tables.registry
         registry.subscribe(joined, recorder.note)
         plan = Plan(options.keys)
-        cpu = CpuMeter(_processes(rig, producer, client))
+        cpu = CpuMeter(processes(rig, producer, client))
         run = Run(plan, options.keep, producer, recorder, client, cpu, Path(directory))
         # At least until every key has rows on both sides: from then on each message shows.
         _phase(run, WARM_UP_RATE, max(options.warm_up, plan.round / WARM_UP_RATE), console, "Warming up: ")
@@ -66,7 +66,7 @@ def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = ""
     return run.phase(rate, seconds)
 
 
-def _processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
+def processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
     spark = descendant_running("SparkSubmit")
     return {
         "service": os.getpid(),
@@ -77,7 +77,7 @@ def _processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
     }
 
 
-def _changes(rig: Rig) -> str:
+def changes_of(rig: Rig) -> str:
     return f"/api/tables/{rig.service.tables.names.joined}/changes"
 
 

@@ -1,0 +1,136 @@
+"""How fast the page is, and what open pages cost: first rows, scrolling, and ingestion with many pages open.
+
+`make bench-page`, or `python -m bench.page --help`. Starts and ends everything by itself.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from bench.browser import Question
+from bench.child import Child
+from bench.command import run, say
+from bench.cpu import CpuMeter
+from bench.latency import at_least_1, changes_of, processes
+from bench.machine import Machine, load_average, this_machine
+from bench.messages import Plan
+from bench.phases import Phase, Run
+from bench.recorder import Recorder
+from bench.rig import HOST, running
+
+RESULT = Path(__file__).parent / "results" / "page.json"
+WARM_UP_RATE = 4_000
+FIRST_ROWS_BUDGET_MS = 2_000
+
+
+@dataclass(frozen=True)
+class Report:
+    machine: Machine
+    load_average_before: float
+    rows: int
+    first_rows_ms: list[float]
+    scrolling: dict[str, float]
+    phases: list[tuple[int, Phase]]
+    """So many pages open, and what came of it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    return run(lambda console: _report(options, console))
+
+
+def _report(options: argparse.Namespace, console: Console) -> int:
+    report = _measure(options, console)
+    _show(report, console)
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(asdict(report), indent=2) + "\n")
+    console.print(f"Also in {RESULT}")
+    return 0
+
+
+def _measure(options: argparse.Namespace, console: Console) -> Report:
+    load_before, tell = load_average(), partial(say, console)
+    with (
+        tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
+        running(Path(directory), 1, tell) as rig,
+        Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
+        Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
+        Child("bench.browser", f"http://{HOST}:{rig.port}/") as browser,
+    ):
+        recorder, joined = Recorder(), rig.service.tables.names.joined
+        registry = rig.service.tables.registry
+        registry.subscribe(joined, recorder.note)
+        plan, cpu = Plan(options.keys), CpuMeter(processes(rig, producer, client))
+        measured = Run(plan, 1, producer, recorder, client, cpu, Path(directory))
+        tell(f"Filling the table: {options.keys:,} keys …")
+        measured.phase(WARM_UP_RATE, plan.round / WARM_UP_RATE)
+        tell("Opening the page …")
+        first_rows = [_ask(browser, "open", 1)["ms"][0] for _ in range(options.opens + 1)][1:]
+        tell("Scrolling …")
+        scrolling = _ask(browser, "scroll", 1)
+        _ask(browser, "close", 0)
+        phases = []
+        for pages in [count for _ in range(options.repeat) for count in (0, options.pages)]:
+            tell(f"{options.rate:,} messages a second with {pages} pages open …")
+            _ask(browser, "open", pages)
+            phases.append((pages, measured.phase(options.rate, options.seconds)))
+            _ask(browser, "close", 0)
+        rows = registry.snapshot(joined).rows.height
+        return Report(this_machine(rig.parts), load_before, rows, first_rows, scrolling, phases)
+
+
+def _ask(browser: Child, do: str, pages: int) -> dict[str, Any]:
+    return browser.ask({**Question(do=do, pages=pages)})
+
+
+def _show(report: Report, console: Console) -> None:
+    median = statistics.median(report.first_rows_ms)
+    verdict = "[green]≤[/]" if median <= FIRST_ROWS_BUDGET_MS else "[red]>[/]"
+    scrolling = report.scrolling
+    console.print(
+        f"Open → first rows drawn, empty cache: {median:,.0f} ms {verdict} {FIRST_ROWS_BUDGET_MS:,} "
+        f"(median of {len(report.first_rows_ms)}, {min(report.first_rows_ms):,.0f}–{max(report.first_rows_ms):,.0f})",
+        f"Scrolling through {report.rows:,} rows: {scrolling['frames_per_second']} frames a second, 95 % of them "
+        f"within {scrolling['p95_ms']} ms, the longest {scrolling['longest_ms']} ms",
+        "",
+        sep="\n",
+    )
+    table = Table(
+        title="Message produced → row in the live table, in milliseconds", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for heading in ("pages open", "msg/s", "p50", "p99", "max", "service, cores"):
+        table.add_column(heading, justify="right")
+    for pages, phase in report.phases:
+        figures = phase.live_table
+        times = [f"{value:.1f}" if value is not None else "–" for value in (figures.p50, figures.p99, figures.max)]
+        table.add_row(str(pages), f"{phase.sent_per_second:,.0f}", *times, f"{phase.cores.get('service', 0):.2f}")
+    machine = report.machine
+    console.print(
+        table, f"{machine.cores} cores, the browser on the same ones, niced; Turnout {machine.turnout}.", sep="\n"
+    )
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__.split("\n")[0])
+    parser.add_argument("--keys", type=at_least_1, default=100_000, help="keys, and rows of the join (%(default)s)")
+    parser.add_argument("--opens", type=at_least_1, default=5, help="how often the page is opened (%(default)s)")
+    parser.add_argument("--pages", type=at_least_1, default=10, help="open while messages come (%(default)s)")
+    parser.add_argument("--rate", type=at_least_1, default=500, help="messages a second (%(default)s)")
+    parser.add_argument("--seconds", type=at_least_1, default=15, help="of each phase (%(default)s)")
+    parser.add_argument("--repeat", type=at_least_1, default=2, help="how often each, by turns (%(default)s)")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
