@@ -3,6 +3,7 @@
 
 import { made, one } from "./dom.js";
 import { copy } from "./layout_menu.js";
+import { renew } from "./rows.js";
 import { moment } from "./words.js";
 
 /** @import { About } from "./about.js" */
@@ -21,6 +22,8 @@ export class Drawer {
   #about;
   /** @type {Line[]} the newest first */
   #log = [];
+  /** @type {Rejected[]} the newest first */
+  #rejected = [];
 
   /** @param {About} about */
   constructor(about) {
@@ -36,9 +39,10 @@ export class Drawer {
     for (const button of document.querySelectorAll("[data-drawer]")) {
       button.addEventListener("click", () => this.toggle(/** @type {HTMLElement} */ (button).dataset.drawer ?? ""));
     }
-    one(this.#root, ".close", HTMLButtonElement).addEventListener("click", () =>
-      this.toggle(this.#root.dataset.shows ?? ""),
-    );
+    one(this.#root, ".close", HTMLButtonElement).addEventListener("click", () => this.#close());
+    this.#root.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.#close();
+    });
   }
 
   /**
@@ -53,7 +57,15 @@ export class Drawer {
       const its = /** @type {HTMLElement} */ (button).dataset.drawer === part;
       button.setAttribute("aria-expanded", String(its && !hide));
     }
-    if (!hide) this.#draw();
+    if (hide) return;
+    this.#draw();
+    one(this.#root, `ol[data-part="${part}"]`, HTMLOListElement).focus();
+  }
+
+  #close() {
+    const part = this.#root.dataset.shows ?? "";
+    this.toggle(part);
+    one(document, `[data-drawer="${part}"]`, HTMLButtonElement).focus();
   }
 
   /** @param {Line[]} lines the newest first */
@@ -64,19 +76,28 @@ export class Drawer {
 
   /** @param {Rejected[]} records the newest first */
   rejected(records) {
-    const list = one(document, "#records", HTMLOListElement);
-    one(this.#root, ".none", HTMLElement).hidden = records.length > 0;
-    list.replaceChildren(...records.map((record) => this.#record(record)));
+    this.#rejected = records;
+    this.#draw();
   }
 
   #draw() {
     if (this.#root.hidden) return;
+    if (this.#root.dataset.shows === "log") this.#drawLog();
+    else this.#drawRejected();
+  }
+
+  #drawRejected() {
+    one(this.#root, ".none", HTMLElement).hidden = this.#rejected.length > 0;
+    renew(one(document, "#records", HTMLOListElement), this.#rejected, (record) => this.#record(record));
+  }
+
+  #drawLog() {
     const least = LEVELS.indexOf(this.#level.value);
     const words = this.#words.value.trim().toLowerCase();
     const shown = this.#log
       .filter((line) => LEVELS.indexOf(line.level) >= least && line.msg.toLowerCase().includes(words))
       .reverse();
-    this.#lines.replaceChildren(...shown.map((line) => this.#line(line)));
+    renew(this.#lines, shown, (line) => this.#line(line));
     this.#toEnd();
   }
 

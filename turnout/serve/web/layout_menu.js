@@ -2,7 +2,7 @@
 // The menus over the panels: another panel, and what to do with the layout.
 
 import { made, one } from "./dom.js";
-import { exported, imported, keep, link, linked, named, names, remember, remembered } from "./layouts.js";
+import { exported, imported, keep, link, linked, named, names, remember, remembered, setAside } from "./layouts.js";
 
 /** @import { About, TableKey } from "./about.js" */
 /** @import { Arrangement, Panels } from "./panels.js" */
@@ -29,27 +29,47 @@ export class LayoutMenu {
       add.append(this.#item(name, () => panels.add(/** @type {TableKey} */ (key))));
     }
     this.#menu.addEventListener("beforetoggle", () => this.#fill());
+    for (const menu of [add, this.#menu]) behave(menu);
     const file = one(document, "#layout-file", HTMLInputElement);
     file.addEventListener("change", () => this.#import(file));
   }
 
   /** Show the layout that the address names, or the one that was left, or the first one. */
   async begin() {
-    const shared = await linked();
-    const candidates = [shared, remembered(), this.#panels.initial()];
-    for (const arrangement of candidates.filter((each) => each !== null)) {
-      try {
-        await this.#panels.arrange(arrangement);
-        break;
-      } catch (error) {
-        console.debug("a layout cannot be shown:", error);
-        this.#say("A layout does not fit the tables of this server: it is left out.");
-      }
-    }
-    if (shared) this.#say("This is the layout of the link.");
+    (await this.#showLinked()) ||
+      (await this.#showRemembered()) ||
+      (await this.#panels.arrange(this.#panels.initial()));
     this.#panels.onChange(() => this.#soon());
     addEventListener("pagehide", () => this.#remember());
     this.#soon();
+  }
+
+  /** What the visitor had is set aside: a link takes nothing away. */
+  async #showLinked() {
+    try {
+      const shared = await linked();
+      if (!shared) return false;
+      await this.#panels.arrange(shared);
+    } catch (error) {
+      this.#say(`The layout of the link cannot be shown: ${said(error)}.`);
+      return false;
+    }
+    const own = remembered();
+    const kept = own ? ` Yours is kept under Layouts, as ${setAside(own)}.` : "";
+    this.#say(`This is the layout of the link.${kept}`);
+    return true;
+  }
+
+  async #showRemembered() {
+    const own = remembered();
+    if (!own) return false;
+    try {
+      await this.#panels.arrange(own);
+    } catch (error) {
+      this.#say(`Your layout does not fit this server: ${said(error)}. It is kept under Layouts, as ${setAside(own)}.`);
+      return false;
+    }
+    return true;
   }
 
   #soon() {
@@ -66,13 +86,16 @@ export class LayoutMenu {
       made(
         "div",
         { class: "kept" },
-        this.#item(name, () => this.#show(name, named(name))),
+        this.#item(name, () => this.#showKept(name)),
         this.#item("Delete", () => keep(name, null), `Delete the layout ${name}`),
       ),
     );
     this.#menu.replaceChildren(
       this.#item("Default", () => this.#show("", this.#panels.initial())),
       ...kept,
+      made("hr"),
+      this.#item("Rename panel…", () => this.#rename()),
+      this.#item("Close panel", () => this.#panels.close()),
       made("hr"),
       this.#item("Save as…", () => this.#save()),
       this.#item("Copy link", () => this.#copyLink()),
@@ -101,9 +124,29 @@ export class LayoutMenu {
    */
   async #show(name, arrangement) {
     if (!arrangement) return;
+    const before = await this.#panels.arrangement();
+    try {
+      await this.#panels.arrange(arrangement);
+    } catch (error) {
+      await this.#panels.arrange(before);
+      throw error;
+    }
     this.#present = name;
-    await this.#panels.arrange(arrangement);
     await this.#remember();
+  }
+
+  /** @param {string} name */
+  async #showKept(name) {
+    try {
+      await this.#show(name, named(name));
+    } catch (error) {
+      this.#say(`Layout ${name} does not fit this server: ${said(error)}.`);
+    }
+  }
+
+  async #rename() {
+    const title = await ask("Title of the panel", await this.#panels.title());
+    if (title) await this.#panels.rename(title);
   }
 
   async #save() {
@@ -138,9 +181,38 @@ export class LayoutMenu {
       keep(name, arrangement);
       this.#say(`Layout ${name} is imported.`);
     } catch (error) {
-      this.#say(`${file.name} cannot be imported: ${error instanceof Error ? error.message : error}.`);
+      this.#say(`${file.name} cannot be imported: ${said(error)}.`);
     }
   }
+}
+
+/**
+ * A menu opens below its button, and arrow keys go through it as Tab does.
+ * @param {HTMLElement} menu
+ */
+function behave(menu) {
+  const opener = one(document, `[popovertarget=${menu.id}]`, HTMLButtonElement);
+  menu.addEventListener("beforetoggle", () => {
+    const { right, bottom } = opener.getBoundingClientRect();
+    menu.style.top = `${bottom + 4}px`;
+    menu.style.right = `${document.documentElement.clientWidth - right}px`;
+  });
+  menu.addEventListener("toggle", (event) => {
+    if (/** @type {ToggleEvent} */ (event).newState === "open") menu.querySelector("button")?.focus();
+  });
+  menu.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const items = [...menu.querySelectorAll("button")];
+    const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    items.at((at + step) % items.length)?.focus();
+  });
+}
+
+/** @param {unknown} error */
+function said(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**

@@ -42,6 +42,17 @@ export function keep(name, arrangement) {
 }
 
 /**
+ * Keep a layout that has to make room, under a name that is still free; that name.
+ * @param {Arrangement} arrangement
+ */
+export function setAside(arrangement) {
+  let name = "Earlier layout";
+  for (let number = 2; named(name); number++) name = `Earlier layout ${number}`;
+  keep(name, arrangement);
+  return name;
+}
+
+/**
  * A layout as a file.
  * @param {string} name
  * @param {Arrangement} arrangement
@@ -55,8 +66,7 @@ export function exported(name, arrangement) {
  * @returns {{name: string, arrangement: Arrangement}}
  */
 export function imported(text) {
-  const { turnout, name, workspace, active } = JSON.parse(text) ?? {};
-  const arrangement = { workspace, active };
+  const { turnout, name, ...arrangement } = json(text) ?? {};
   if (turnout !== "layout" || !isArrangement(arrangement)) throw new Error("it is not a layout of Turnout");
   return { name: String(name ?? "imported"), arrangement };
 }
@@ -76,17 +86,23 @@ export async function link(arrangement) {
   );
 }
 
-/** @returns {Promise<Arrangement | null>} the one in the page's address, which is then taken out of it */
+/**
+ * The layout in the page's address, which is then taken out of it. Throws if it cannot be read.
+ * @returns {Promise<Arrangement | null>}
+ */
 export async function linked() {
   if (!location.hash.startsWith(LINK)) return null;
   const letters = location.hash.slice(LINK.length).replaceAll("-", "+").replaceAll("_", "/");
   history.replaceState(null, "", location.pathname);
-  try {
-    const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-    return parsed(new TextDecoder().decode(await through(packed, new DecompressionStream("deflate-raw"))));
-  } catch {
-    return null;
-  }
+  const arrangement = await unpacked(letters).catch(() => null);
+  if (!arrangement) throw new Error("a part of it is missing");
+  return arrangement;
+}
+
+/** @param {string} letters */
+async function unpacked(letters) {
+  const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  return parsed(new TextDecoder().decode(await through(packed, new DecompressionStream("deflate-raw"))));
 }
 
 /**
@@ -99,18 +115,22 @@ async function through(bytes, stream) {
 
 /** @returns {Record<string, Arrangement>} */
 function all() {
-  try {
-    return JSON.parse(localStorage.getItem(NAMED) ?? "{}");
-  } catch {
-    return {};
-  }
+  return json(localStorage.getItem(NAMED)) ?? {};
 }
 
 /** @param {string | null} text */
 function parsed(text) {
+  const content = json(text);
+  return isArrangement(content) ? content : null;
+}
+
+/**
+ * @param {string | null} text
+ * @returns {any} null also if it is no JSON
+ */
+function json(text) {
   try {
-    const content = JSON.parse(text ?? "null");
-    return isArrangement(content) ? content : null;
+    return JSON.parse(text ?? "null");
   } catch {
     return null;
   }
@@ -121,5 +141,13 @@ function parsed(text) {
  * @returns {content is Arrangement}
  */
 function isArrangement(content) {
-  return typeof content?.workspace?.layout === "object" && typeof content?.workspace?.panels === "object";
+  const { layout, panels } = content?.workspace ?? {};
+  return (
+    isObject(panels) && Object.keys(panels).length > 0 && Object.values(panels).every(isObject) && isObject(layout)
+  );
+}
+
+/** @param {unknown} content */
+function isObject(content) {
+  return typeof content === "object" && content !== null;
 }

@@ -3,6 +3,7 @@
 
 /** @import { About, TableKey } from "./about.js" */
 /** @import { Client, Viewer, Workspace } from "./perspective.js" */
+/** @import { Panel } from "./perspective.js" */
 /** @typedef {{workspace: Workspace, active?: string}} Arrangement */
 
 const NEWEST_FIRST = [
@@ -37,10 +38,12 @@ export class Panels {
   }
 
   /**
-   * Panels read a theme's colours when they are made, so an arrangement takes the theme of now.
+   * Panels read a theme's colours when they are made, so an arrangement takes the theme of now. Throws, and leaves all
+   * as it was, if it asks for what this server does not have.
    * @param {Arrangement} arrangement
    */
   async arrange({ workspace, active }) {
+    for (const panel of Object.values(workspace.panels)) this.#check(panel);
     const theme = this.#theme();
     for (const panel of Object.values(workspace.panels)) panel.theme = theme;
     this.#viewer.setAttribute("theme", theme);
@@ -52,6 +55,22 @@ export class Panels {
   async add(key) {
     const panel = await this.#viewer.addPanel({ ...this.#panel(key), theme: this.#theme() });
     this.#viewer.setActivePanel(panel);
+  }
+
+  /** @returns {Promise<string>} the title of the panel that is active */
+  async title() {
+    const { title, table } = await this.#viewer.save({ panel: this.#viewer.getActivePanel() });
+    return title || table || "";
+  }
+
+  /** @param {string} title of the panel that is active, from now on */
+  async rename(title) {
+    await this.#viewer.restore({ title }, { panel: this.#viewer.getActivePanel() });
+  }
+
+  /** Take the active panel away. */
+  async close() {
+    await this.#viewer.removePanel(this.#viewer.getActivePanel());
   }
 
   /**
@@ -76,6 +95,18 @@ export class Panels {
     const keys = ["joined", "left", "right", "status", "logs", "control", "rejected"];
     const panels = Object.fromEntries(keys.map((key) => [key, this.#panel(key)]));
     return { workspace: { layout, panels: chart ? { ...panels, chart } : panels }, active: "joined" };
+  }
+
+  /** @param {Panel} panel */
+  #check({ table, columns = [], group_by = [], split_by = [], sort = [], filter = [], expressions = {} }) {
+    const { tables, columns: known } = this.#about;
+    const key = /** @type {TableKey[]} */ (Object.keys(tables)).find((each) => tables[each] === table);
+    if (!key) throw new Error(`there is no table ${table}`);
+    const used = [...columns, ...group_by, ...split_by, ...[...sort, ...filter].map(([column]) => column)];
+    const missing = used.find(
+      (column) => column !== null && column !== "_row" && !(column in known[key]) && !(column in expressions),
+    );
+    if (missing !== undefined) throw new Error(`table ${table} has no column ${missing}`);
   }
 
   #theme() {

@@ -19,14 +19,31 @@
 
 /** @typedef {new (send: (message: Uint8Array<ArrayBuffer>) => Promise<void>, close: () => void) => Client} ClientClass */
 
-/** @typedef {{layout: object, panels: Record<string, {theme?: string, table?: string}>}} Workspace all panels, and where */
+/**
+ * What a panel shows, as far as the page looks at it.
+ * @typedef {object} Panel
+ * @property {string} [theme]
+ * @property {string} [table]
+ * @property {string | null} [title]
+ * @property {(string | null)[]} [columns]
+ * @property {string[]} [group_by]
+ * @property {string[]} [split_by]
+ * @property {string[][]} [sort]
+ * @property {any[][]} [filter]
+ * @property {Record<string, string>} [expressions]
+ */
+
+/** @typedef {{layout: object, panels: Record<string, Panel>}} Workspace all panels, and where */
 
 /**
  * @typedef {object} Methods
  * @property {(client: Client) => Promise<void>} load
+ * @property {(which: {panel?: string}) => Promise<Panel>} save
+ * @property {(config: object, which: {panel?: string}) => Promise<void>} restore
  * @property {() => Promise<Workspace>} saveWorkspace
  * @property {(workspace: Workspace) => Promise<void>} restoreWorkspace
  * @property {(panel: object) => Promise<string>} addPanel
+ * @property {(panel?: string) => Promise<void>} removePanel
  * @property {() => string | undefined} getActivePanel
  * @property {(panel: string) => void} setActivePanel
  */
