@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from tests.client.fed import Fed
+from tests.client.wire import Wire
 from tests.serve.publishing import Published
 from tests.waiting import until
 from turnout.client import (
@@ -93,8 +95,22 @@ def test_an_outcome_that_takes_its_time_is_waited_for(
 
 def test_a_server_that_says_nothing_in_time_may_still_do_it(client: Client, publishing: Publishing) -> None:
     publishing(None)
-    with pytest.raises(OutcomeUnknown, match=r"has no outcome yet, after 0.2 s"):
+    with pytest.raises(OutcomeUnknown, match=r"nothing came for 0.2 s. The control message may have been published"):
         client.switch(join="left", wait_seconds=0.2)
+
+
+def test_a_connection_that_breaks_before_the_answer_leaves_it_open(
+    wire: Wire, client: Client, publishing: Publishing
+) -> None:
+    published = publishing(None)
+
+    def cut() -> None:
+        until(lambda: published.values, "the message is published")
+        wire.cut()
+
+    threading.Thread(target=cut).start()
+    with pytest.raises(OutcomeUnknown, match="The control message may have been published"):
+        client.switch(join="left")
 
 
 def test_a_server_that_has_no_kafka_yet_says_so(client: Client) -> None:

@@ -59,13 +59,18 @@ def publish(server: Server, path: str, body: bytes, timeout: float) -> Outcome:
         with server.open(path, body, timeout, allowed=(200, 202, 422)) as response:
             answer = json.load(response)
     except Unreachable as error:
-        if isinstance(error.__context__, TimeoutError):
-            raise _unknown("It", timeout) from None
-        raise
+        if isinstance(error.__context__, ConnectionRefusedError):
+            raise
+        raise OutcomeUnknown(
+            f"{error} The control message may have been published: see `turnout tail control_raw`."
+        ) from None
     id_, text = answer["id"], answer.get("outcome")
     while text is None:
         if time.monotonic() > deadline:
-            raise _unknown(f"Control message {id_}", timeout)
+            raise OutcomeUnknown(
+                f"Control message {id_} has no outcome yet, after {timeout:g} s. It is published and will be dealt with: "
+                "see `turnout tail control_raw` and `turnout logs`."
+            )
         time.sleep(POLL_SECONDS)
         text = _outcome(server, id_)
     outcome = Outcome(id_, text)
@@ -81,10 +86,3 @@ def _outcome(server: Server, id_: str) -> str | None:
     except (Unreachable, TableMissing):
         return None
     return None if outcome is None else str(outcome)
-
-
-def _unknown(what: str, seconds: float) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"{what} has no outcome yet, after {seconds:g} s. It is published and will be dealt with: "
-        "see `turnout tail control_raw` and `turnout logs`."
-    )
