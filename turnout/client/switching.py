@@ -68,8 +68,8 @@ def publish(server: Server, path: str, body: bytes, timeout: float) -> Outcome:
     while text is None:
         if time.monotonic() > deadline:
             raise OutcomeUnknown(
-                f"Control message {id_} has no outcome yet, after {timeout:g} s. It is published and will be dealt with: "
-                "see `turnout tail control_raw` and `turnout logs`."
+                f"Control message {id_} has no outcome yet, after {timeout:g} s. It is published and will be dealt "
+                "with: see `turnout tail control_raw` and `turnout logs`."
             )
         time.sleep(POLL_SECONDS)
         text = _outcome(server, id_)
