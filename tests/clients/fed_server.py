@@ -6,6 +6,7 @@ arguments; `{"order": "change", "rows": [["1", 10]]}` is answered with `{"answer
 
 import argparse
 import json
+import logging
 import socket
 import sys
 import threading
@@ -123,6 +124,7 @@ def main() -> None:
     given = options.parse_args()
     turnout.serve.changes.KEEP_ALIVE_SECONDS = given.keep_alive_seconds
     turnout.serve.control_api.OUTCOME_SECONDS = given.outcome_seconds
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # streams that are cut at a stop are meant
     orders = Orders(given.port)
     print(json.dumps({"port": orders.port}), flush=True)
     for line in sys.stdin:

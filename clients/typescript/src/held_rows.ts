@@ -65,7 +65,8 @@ export class HeldRows<Row> {
   }
 
   #replace({ generation, rows }: AllRows<Row>): void {
-    this.#rows = new Map(rows.map((row) => [row._row, row]));
+    this.#rows = new Map();
+    for (const row of rows) this.#rows.set(row._row, row);
     this.#generation = generation;
     this.#outdated = false;
     this.#all = undefined;

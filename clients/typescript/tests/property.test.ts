@@ -17,7 +17,7 @@ type Step =
   | { kind: "change"; rows: Fed[]; removes: string[] }
   | { kind: "swap"; rows: Fed[] }
   | { kind: "cut" }
-  | { kind: "restart" }
+  | { kind: "restart"; wait: boolean }
   | { kind: "settle" };
 
 const id = fc.integer({ min: 0, max: 9 }).map(String);
@@ -35,9 +35,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: change },
   { weight: 3, arbitrary: rows.map((list): Step => ({ kind: "swap", rows: list })) },
   { weight: 2, arbitrary: fc.constant<Step>({ kind: "cut" }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ kind: "restart" }) },
+  { weight: 2, arbitrary: fc.boolean().map((wait): Step => ({ kind: "restart", wait })) },
   { weight: 3, arbitrary: fc.constant<Step>({ kind: "settle" }) },
 );
+
+const FIRST_CHANGE_AFTER_A_RESTART: Step[] = [
+  { kind: "restart", wait: true },
+  { kind: "change", rows: [["1", 1]], removes: [] },
+  { kind: "settle" },
+];
 
 /** A table as its deltas make it. */
 class Copy {
@@ -67,7 +73,7 @@ const withoutId = ({ _row, ...row }: Live<UserRow>) => row;
 
 test("what a client holds equals the snapshot", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25, size: "max" }), async (steps) => {
       let generation = 1;
       await server.stop();
       await server.again();
@@ -78,6 +84,7 @@ test("what a client holds equals the snapshot", async () => {
       const copy = new Copy();
       const table = new Turnout(server.url).table<UserRow>("users_ui");
       let mayBeEmpty = false;
+      let state = "";
       const stops = [
         table.changes((event) => copy.take(event)),
         table.subscribe(
@@ -86,7 +93,12 @@ test("what a client holds equals the snapshot", async () => {
             heldGeneration = info.generation;
             if (all.length === 0 && !mayBeEmpty) empty += 1;
           },
-          { pace: "batch" },
+          {
+            pace: "batch",
+            onState: (connection) => {
+              state = connection.state;
+            },
+          },
         ),
       ];
       const settled = async () => {
@@ -113,8 +125,11 @@ test("what a client holds equals the snapshot", async () => {
           await server.cut();
         } else if (each.kind === "restart") {
           await server.stop();
+          await until(() => state === "lost", "the loss is noticed");
           await server.again();
           begun = false;
+          if (each.wait)
+            await until(() => state === "connected", "the client has found a server that shows nothing yet");
         } else if (begun) await settled();
       }
       if (!begun) await server.swap(++generation, [["last", 1]]);
@@ -122,6 +137,6 @@ test("what a client holds equals the snapshot", async () => {
       expect(empty).toBe(0);
       for (const stop of stops) stop();
     }),
-    { numRuns: 20, interruptAfterTimeLimit: 60_000 },
+    { numRuns: 15, interruptAfterTimeLimit: 60_000, examples: [[FIRST_CHANGE_AFTER_A_RESTART]] },
   );
 }, 120_000);
