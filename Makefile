@@ -6,7 +6,7 @@ PYTHON_IN_VENV := .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check format bench-latency bench-switch lock clean
+.PHONY: help demo test torture check format bench-latency bench-switch bench-page lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -15,26 +15,32 @@ help: ## show this menu
 demo: .venv/.ready ## run everything on this machine, with sample data, and open the page it names
 	@.venv/bin/turnout demo $(ARGS)
 
-test: .venv/.ready-dev ## run all tests: unit, live (real Kafka and Spark), browser (Chromium)
-	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m pytest $(ARGS)
+test: .venv/.ready-dev node_modules/.ready ## run all tests: unit, live (real Kafka and Spark), clients, browsers
+	@chromium=$$(scripts/chromium) && firefox=$$(scripts/firefox) && \
+		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(PYTHON_IN_VENV) -m pytest $(ARGS)
 
 torture: .venv/.ready-dev ## kill, freeze and switch a real Turnout at random (ARGS="--seed 7 --minutes 30"; default 10)
 	@$(PYTHON_IN_VENV) -m tests.torture $(ARGS)
 
-check: .venv/.ready-dev ## formatting, lint, types
+check: .venv/.ready-dev node_modules/.ready ## formatting, lint, types
 	@$(PYTHON_IN_VENV) -m ruff format --check .
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m mypy
+	@npm run --silent check
 
-format: .venv/.ready-dev ## format the code and mend what the linter can mend
+format: .venv/.ready-dev node_modules/.ready ## format the code and mend what the linter can mend
 	@$(PYTHON_IN_VENV) -m ruff format .
 	@$(PYTHON_IN_VENV) -m ruff check --fix .
+	@npm run --silent format
 
 bench-latency: .venv/.ready ## measure: message produced -> row in the live table, and in a remote client
 	@$(PYTHON_IN_VENV) -m bench.latency $(ARGS)
 
 bench-switch: .venv/.ready ## measure: control message -> swapped, and what viewers see of it
 	@$(PYTHON_IN_VENV) -m bench.switch $(ARGS)
+
+bench-page: .venv/.ready-dev ## measure: the page's first rows and scrolling, and what open pages cost
+	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m bench.page $(ARGS)
 
 lock: .venv/.ready ## renew the lock files from pyproject.toml (ARGS=--upgrade: newest versions)
 	@scripts/lock $(ARGS)
@@ -49,4 +55,8 @@ clean: ## remove what tools leave behind (.venv and .turnout stay)
 
 .venv/.ready-dev: .venv/.ready requirements-dev.lock
 	@scripts/setup dev
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json
+	@scripts/node
 	@touch $@
