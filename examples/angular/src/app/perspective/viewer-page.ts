@@ -8,8 +8,8 @@ import {
   signal,
   viewChild,
 } from "@angular/core";
-import { Turnout } from "@turnout/client";
-import { FINAL, FINAL_COLUMNS, type FinalRow } from "../tables";
+import { type Connection, Turnout } from "@turnout/client";
+import { FINAL, FINAL_COLUMNS, type FinalRow, STATUS } from "../tables";
 import { perspective, type Viewer } from "./perspective";
 import { open } from "./socket";
 
@@ -45,12 +45,17 @@ const LONGEST_PAUSE_MS = 8_000;
 export class ViewerPage {
   protected readonly problem = signal("");
   private readonly element = viewChild.required<ElementRef<Viewer>>("viewer");
-  private readonly table = inject(Turnout).table<FinalRow>(FINAL);
+  private readonly turnout = inject(Turnout);
+  private readonly table = this.turnout.table<FinalRow>(FINAL);
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
   private readonly left = new AbortController();
+  private wake = () => {};
 
   constructor() {
     inject(DestroyRef).onDestroy(() => this.left.abort());
+    const onState = ({ state }: Connection) => state === "connected" && this.wake();
+    this.turnout.table(STATUS).subscribe(() => {}, { onState, signal: this.left.signal });
+    this.left.signal.addEventListener("abort", () => this.wake());
     afterNextRender(() => this.show().catch((error) => this.problem.set(`The viewer cannot start: ${error}`)));
   }
 
@@ -79,14 +84,14 @@ export class ViewerPage {
       } catch (error) {
         console.debug("not connected:", error);
       }
-      await this.pauseOrOnline(pause);
+      await this.pause(pause);
     }
   }
 
   /** A server that has just been started shows nothing yet: what is on the screen stays until it does. */
   private async somethingToShow(): Promise<void> {
     while (!this.left.signal.aborted && (await this.table.rows({ limit: 1 })).generation === 0) {
-      await this.pauseOrOnline(FIRST_PAUSE_MS);
+      await this.pause(FIRST_PAUSE_MS);
     }
   }
 
@@ -94,12 +99,11 @@ export class ViewerPage {
     return this.dark.matches ? "Pro Dark" : "Pro Light";
   }
 
-  private pauseOrOnline(ms: number): Promise<unknown> {
-    const { signal } = this.left;
+  /** No longer than until the client of the other tables is connected again: it notices when there is reason to hope. */
+  private pause(ms: number): Promise<void> {
     return new Promise((done) => {
       setTimeout(done, ms);
-      addEventListener("online", done, { once: true, signal });
-      signal.addEventListener("abort", done, { once: true });
+      this.wake = done;
     });
   }
 }
