@@ -62,9 +62,10 @@ class FedTurnout(Fed):
         row = (str(number), f"u{number}", f"name {number}", f"name{number}@example.com", 20 + number, kind, balance)
         self.tables.registry.change({name: Delta(self._frame(name, [row]), pl.Series(ROW, [], dtype=pl.String))})
 
-    def show(self, left: str, right: str, join: JoinType = JoinType.LEFT, message: str = "live") -> None:
-        desired = Desired(Topics(left, right), join)
-        self.tables.status(Status(desired, int(time.time() * 1000), State.LIVE, max(1, self.generation), message))
+    def show(self, left: str, right: str, message: str = "live", state: State = State.LIVE) -> None:
+        """What the status says."""
+        desired = Desired(Topics(left, right), JoinType.LEFT)
+        self.tables.status(Status(desired, int(time.time() * 1000), state, max(1, self.generation), message))
 
     def offer(self, *topics: str) -> None:
         """What the broker has."""

@@ -170,6 +170,22 @@ def test_a_named_layout_is_kept_shown_and_deleted(fed: FedTurnout, visit: Open) 
     workspace.until_titles(mine)  # what is shown stays
 
 
+@pytest.mark.parametrize("how", ["Escape", "Cancel"])
+def test_who_thinks_better_of_a_name_keeps_nothing(fed: FedTurnout, visit: Open, how: str) -> None:
+    workspace = Workspace(visit(fed.url))
+    workspace.save_as("First")
+    workspace.choose("Save as…")
+    workspace.page.locator("#ask input").fill("Second")
+    if how == "Escape":
+        workspace.page.keyboard.press("Escape")
+    else:
+        workspace.page.locator("#ask").get_by_role("button", name="Cancel").click()
+    expect(workspace.page.locator("#ask")).to_be_hidden()
+    workspace.page.get_by_role("button", name="Layouts").click()
+    expect(workspace.item("First")).to_be_visible()
+    expect(workspace.item("Second")).to_have_count(0)
+
+
 def test_a_layout_goes_from_browser_to_browser_as_a_file(
     fed: FedTurnout, visit: Open, browser: Browser, tmp_path: Path
 ) -> None:
@@ -235,6 +251,38 @@ def test_a_link_shows_its_layout_and_takes_nothing_away(fed: FedTurnout, visit: 
         assert other.panels == shared, "it is the one that is remembered now"
         other.choose("Earlier layout")
         other.until_titles(mine)
+
+
+def test_a_link_in_the_address_of_the_open_page(fed: FedTurnout, visit: Open) -> None:
+    workspace = Workspace(visit(fed.url))
+    workspace.close("chart")
+    shared, link = workspace.panels, workspace.copy_link()
+    workspace.choose("Default")
+    workspace.until_titles(DEFAULT)
+    workspace.page.evaluate("(link) => { location.href = link; }", link)
+    expect(workspace.seen.notice).to_contain_text("This is the layout of the link.")
+    assert workspace.panels == shared
+    assert workspace.page.url == f"{fed.url}/"
+    workspace.choose("Earlier layout")
+    workspace.until_titles(DEFAULT)
+
+
+def test_without_any_panel_there_is_still_the_menu(fed: FedTurnout, visit: Open) -> None:
+    workspace = Workspace(visit(fed.url))
+    for _ in DEFAULT:
+        before = workspace.titles
+        workspace.choose("Close panel")
+        until(lambda: workspace.titles != before, "it is gone", SECONDS)  # noqa: B023 - it is called at once
+    assert workspace.panels == {}
+    workspace.page.get_by_role("button", name="Layouts").click()
+    expect(workspace.item("Save as…")).to_be_visible()
+    expect(workspace.item("Close panel")).to_have_count(0)
+    workspace.page.keyboard.press("Escape")
+    workspace.add("final_ui")
+    workspace.until_titles(["final_ui"])
+    workspace.reload()
+    workspace.until_titles(["final_ui"])
+    assert workspace.seen.complaints == []
 
 
 def test_a_newcomer_has_nothing_to_keep(fed: FedTurnout, visit: Open, browser: Browser) -> None:

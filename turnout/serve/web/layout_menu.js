@@ -28,7 +28,9 @@ export class LayoutMenu {
     for (const [key, name] of Object.entries(about.tables)) {
       add.append(this.#item(name, () => panels.add(/** @type {TableKey} */ (key))));
     }
-    this.#menu.addEventListener("beforetoggle", () => this.#fill());
+    this.#menu.addEventListener("beforetoggle", (event) => {
+      if (event.newState === "open") this.#fill(); // while it closes, the focus goes back from what is in it
+    });
     for (const menu of [add, this.#menu]) behave(menu);
     const file = one(document, "#layout-file", HTMLInputElement);
     file.addEventListener("change", () => this.#import(file));
@@ -41,6 +43,9 @@ export class LayoutMenu {
       (await this.#panels.arrange(this.#panels.initial()));
     this.#panels.onChange(() => this.#soon());
     addEventListener("pagehide", () => this.#remember());
+    addEventListener("hashchange", async () => {
+      if (await this.#showLinked()) await this.#remember(); // a link that is put into the address of the open page
+    });
     this.#soon();
   }
 
@@ -93,15 +98,23 @@ export class LayoutMenu {
     this.#menu.replaceChildren(
       this.#item("Default", () => this.#show("", this.#panels.initial())),
       ...kept,
-      made("hr"),
-      this.#item("Rename panel…", () => this.#rename()),
-      this.#item("Close panel", () => this.#panels.close()),
+      ...this.#panelItems(this.#panels.active),
       made("hr"),
       this.#item("Save as…", () => this.#save()),
       this.#item("Copy link", () => this.#copyLink()),
       this.#item("Export", () => this.#export()),
       this.#item("Import…", () => one(document, "#layout-file", HTMLInputElement).click()),
     );
+  }
+
+  /** @param {string | undefined} panel the one that is active */
+  #panelItems(panel) {
+    if (panel === undefined) return [];
+    return [
+      made("hr"),
+      this.#item("Rename panel…", () => this.#rename(panel)),
+      this.#item("Close panel", () => this.#panels.close(panel)),
+    ];
   }
 
   /**
@@ -144,9 +157,10 @@ export class LayoutMenu {
     }
   }
 
-  async #rename() {
-    const title = await ask("Title of the panel", await this.#panels.title());
-    if (title) await this.#panels.rename(title);
+  /** @param {string} panel */
+  async #rename(panel) {
+    const title = await ask("Title of the panel", await this.#panels.title(panel));
+    if (title) await this.#panels.rename(panel, title);
   }
 
   async #save() {
@@ -198,7 +212,7 @@ function behave(menu) {
     menu.style.right = `${document.documentElement.clientWidth - right}px`;
   });
   menu.addEventListener("toggle", (event) => {
-    if (/** @type {ToggleEvent} */ (event).newState === "open") menu.querySelector("button")?.focus();
+    if (event.newState === "open") menu.querySelector("button")?.focus();
   });
   menu.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -226,6 +240,8 @@ function ask(question, value) {
   const input = one(dialog, "input", HTMLInputElement);
   one(dialog, "span", HTMLElement).textContent = question;
   input.value = value;
+  dialog.returnValue = ""; // of the last time
+  one(dialog, "button[type=button]", HTMLButtonElement).onclick = () => dialog.close();
   dialog.showModal();
   input.select();
   return new Promise((answer) => {

@@ -34,7 +34,7 @@ export class Panels {
 
   /** @returns {Promise<Arrangement>} */
   async arrangement() {
-    return { workspace: await this.#viewer.saveWorkspace(), active: this.#viewer.getActivePanel() };
+    return { workspace: await this.#viewer.saveWorkspace(), active: this.active };
   }
 
   /**
@@ -57,20 +57,28 @@ export class Panels {
     this.#viewer.setActivePanel(panel);
   }
 
-  /** @returns {Promise<string>} the title of the panel that is active */
-  async title() {
-    const { title, table } = await this.#viewer.save({ panel: this.#viewer.getActivePanel() });
+  /** @returns {string | undefined} the panel that is active, if there is any */
+  get active() {
+    return this.#viewer.getActivePanel() ?? undefined;
+  }
+
+  /** @param {string} panel */
+  async title(panel) {
+    const { title, table } = await this.#viewer.save({ panel });
     return title || table || "";
   }
 
-  /** @param {string} title of the panel that is active, from now on */
-  async rename(title) {
-    await this.#viewer.restore({ title }, { panel: this.#viewer.getActivePanel() });
+  /**
+   * @param {string} panel
+   * @param {string} title
+   */
+  async rename(panel, title) {
+    await this.#viewer.restore({ title }, { panel });
   }
 
-  /** Take the active panel away. */
-  async close() {
-    await this.#viewer.removePanel(this.#viewer.getActivePanel());
+  /** @param {string} panel */
+  async close(panel) {
+    await this.#viewer.removePanel(panel);
   }
 
   /**

@@ -38,13 +38,13 @@
 /**
  * @typedef {object} Methods
  * @property {(client: Client) => Promise<void>} load
- * @property {(which: {panel?: string}) => Promise<Panel>} save
- * @property {(config: object, which: {panel?: string}) => Promise<void>} restore
+ * @property {(which: {panel: string}) => Promise<Panel>} save
+ * @property {(config: object, which: {panel: string}) => Promise<void>} restore
  * @property {() => Promise<Workspace>} saveWorkspace
  * @property {(workspace: Workspace) => Promise<void>} restoreWorkspace
  * @property {(panel: object) => Promise<string>} addPanel
- * @property {(panel?: string) => Promise<void>} removePanel
- * @property {() => string | undefined} getActivePanel
+ * @property {(panel: string) => Promise<void>} removePanel
+ * @property {() => string | null | undefined} getActivePanel
  * @property {(panel: string) => void} setActivePanel
  */
 

@@ -17,7 +17,9 @@ export function duration(ms) {
  * @param {number} ms
  */
 export function age(ms) {
-  return ms < 1000 ? "now" : `${duration(Math.floor(ms / 1000) * 1000)} ago`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds === 0) return "now";
+  return seconds < 10 ? `${seconds} s ago` : `${duration(seconds * 1000)} ago`;
 }
 
 /** @param {number} perSecond */
