@@ -47,6 +47,7 @@ lock: .venv/.ready ## renew the lock files from pyproject.toml (ARGS=--upgrade: 
 
 clean: ## remove what tools leave behind (.venv and .turnout stay)
 	rm -rf build turnout.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf clients/typescript/dist examples/angular/dist examples/angular/.angular
 	find turnout tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.ready: pyproject.toml requirements-build.lock requirements.lock java/ivy.xml
