@@ -8,6 +8,7 @@ import httpx
 import pytest
 import uvicorn
 
+from tests.orchestrator.fakes import World
 from tests.waiting import until
 from turnout.config import load
 from turnout.serve.app import create_app
@@ -17,6 +18,17 @@ from turnout.service import Service
 @pytest.fixture
 def service() -> Service:
     return Service(load(None, env={}))
+
+
+@pytest.fixture
+def world(service: Service) -> World:
+    """The default, live, and the service knows of it: its orchestrator works among fakes."""
+    world = World()
+    service._orchestrator = world.orchestrator
+    world.start()
+    world.succeed()
+    service.tables.status(world.status)
+    return world
 
 
 @pytest.fixture

@@ -3,20 +3,9 @@
 import httpx
 import pytest
 
-from tests.orchestrator.fakes import World
 from tests.serve.publishing import Published
 from turnout.kafka.activity import Activity
 from turnout.service import STILL_STARTING, Service
-
-
-@pytest.fixture
-def world(service: Service) -> World:
-    """The default, live, and the service knows of it."""
-    world = World()
-    service._orchestrator = world.orchestrator
-    world.start()
-    world.succeed()
-    return world
 
 
 @pytest.mark.parametrize("outcome", [None, "applied", "rejected: both topics are 'a'"])

@@ -11,17 +11,6 @@ from turnout.errors import KafkaError
 from turnout.service import Service
 
 
-@pytest.fixture
-def world(service: Service) -> World:
-    """The default, live, and the service knows of it."""
-    world = World()
-    service._orchestrator = world.orchestrator
-    world.start()
-    world.succeed()
-    service.tables.status(world.status)
-    return world
-
-
 def publish(service: Service, monkeypatch: pytest.MonkeyPatch, outcome: str | None) -> Published:
     published = Published(service, outcome)
     monkeypatch.setattr(service, "publish_control", published)
