@@ -1,23 +1,17 @@
 """One Turnout for the whole run, and a fresh browser window for each test."""
 
 import itertools
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.browser.running import RunningTurnout
+from tests.browser.chromium import started_chromium
+from tests.browser.running import ORDERS_AND_PAYMENTS, RunningTurnout
 from tests.browser.visit import Visit
 from turnout.java import java_parts
 from turnout.kafka.embedded import EmbeddedBroker
-
-# The first is for root, as in a container; the others keep the browser itself from asking around.
-FLAGS = (
-    "--no-sandbox --disable-background-networking --disable-component-update --disable-sync --no-first-run"
-).split()
 
 Open = Callable[[str], Visit]
 
@@ -27,7 +21,8 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="package")
 def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), java_parts(print).broker) as broker:
-        running = RunningTurnout(broker, tmp_path_factory.mktemp("turnout"))
+        running = RunningTurnout(broker, tmp_path_factory.mktemp("turnout"), ORDERS_AND_PAYMENTS)
+        running.start()
         try:
             running.until_ready()
             yield running
@@ -35,14 +30,10 @@ def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout
             running.end()
 
 
-@pytest.fixture(scope="module")  # not the session: while it runs, no other test of this process can have an event loop
+@pytest.fixture(scope="module")  # not longer: while it runs, no other test can have an event loop
 def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert chromium, "The browser tests need Chromium: install it (Debian: apt install chromium), or set CHROMIUM."
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+    with started_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -14,46 +15,69 @@ from tests.waiting import until
 from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker
 
-READY_SECONDS = 180
+READY_SECONDS = 240
 """Spark's first query in a cold JVM takes 20 to 40 on two idle cores."""
 
-END_SECONDS = 15
+END_SECONDS = 30
 """Five are promised; a machine that runs other tests beside may need more."""
 
-# Not users and accounts, so that the page is seen to take every name from the configuration. From the beginning, so
-# that a pair of topics that is switched to has rows when it is shown.
 CONFIG = """
 kafka: {{bootstrap.servers: "{bootstrap}"}}
 bus:   {{bootstrap.servers: "{bootstrap}"}}
 tables:
-  orders:   {{topic: orders,   columns: {{orderId: long, item: string, price: double}}, start: earliest}}
-  payments: {{topic: payments, columns: {{orderId: long, method: string}}, start: earliest}}
-join: {{left: orders, right: payments, on: orderId, type: left}}
+{tables}
 control: {{topic: control}}
 switch: {{ready_timeout_seconds: 150}}
 serve: {{port: {port}}}
 state_dir: {state_dir}
 """
-TOPICS = ("orders", "payments", "orders_b", "payments_b", "control")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is joined: from the beginning, so that a pair of topics that is switched to has rows when it is shown."""
+
+    tables: str
+    topics: tuple[str, ...]
+
+
+# Not users and accounts, so that the page is seen to take every name from the configuration.
+ORDERS_AND_PAYMENTS = Setting(
+    """
+  orders:   {topic: orders,   columns: {orderId: long, item: string, price: double}, start: earliest}
+  payments: {topic: payments, columns: {orderId: long, method: string}, start: earliest}
+join: {left: orders, right: payments, on: orderId, type: left}
+""",
+    ("orders", "payments", "orders_b", "payments_b"),
+)
+USERS_AND_ACCOUNTS = Setting(
+    """
+  users:    {topic: users,    columns: {userId: string, name: string, email: string, age: long}, start: earliest}
+  accounts: {topic: accounts, columns: {userId: string, accountType: string, balance: double}, start: earliest}
+join: {left: users, right: accounts, on: userId, type: left}
+""",
+    ("users", "accounts", "users_b", "accounts_b"),
+)
 
 
 class RunningTurnout:
-    def __init__(self, broker: EmbeddedBroker, state_dir: Path) -> None:
-        Cluster({"bootstrap.servers": broker.bootstrap}).create_topics(TOPICS)
+    def __init__(self, broker: EmbeddedBroker, state_dir: Path, setting: Setting) -> None:
+        """Made, not started."""
+        Cluster({"bootstrap.servers": broker.bootstrap}).create_topics([*setting.topics, "control"])
         self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._config = state_dir / "turnout.yaml"
-        self._config.write_text(
-            CONFIG.format(bootstrap=broker.bootstrap, port=self.port, state_dir=state_dir / "state")
-        )
+        values = {"bootstrap": broker.bootstrap, "port": self.port, "state_dir": state_dir / "state"}
+        self._config.write_text(CONFIG.format(tables=setting.tables, **values))
         self._log = state_dir / "turnout.log"
-        self.start()
 
     def start(self) -> None:
+        """Returns when it answers: on its way to a live generation, not there yet."""
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "turnout.cli", "run", "-c", str(self._config)]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        until(lambda: self._answers("/healthz"), f"it answers; its log: {self._log}", READY_SECONDS)
 
     def kill(self) -> None:
         """As a crash would: nothing is said, nothing is drained."""
@@ -61,7 +85,7 @@ class RunningTurnout:
         self._process.wait()
 
     def until_ready(self) -> None:
-        until(self._ready, f"/readyz answers 200; its log: {self._log}", READY_SECONDS)
+        until(lambda: self._answers("/readyz"), f"a generation is live; its log: {self._log}", READY_SECONDS)
 
     def send(self, topic: str, **row: object) -> None:
         self.send_raw(topic, json.dumps(row).encode())
@@ -89,10 +113,10 @@ class RunningTurnout:
             self._process.kill()
         assert code == 0, f"turnout run ended with {code}:\n{self._log.read_text()}"
 
-    def _ready(self) -> bool:
+    def _answers(self, path: str) -> bool:
         assert self._process.poll() is None, f"turnout run ended early:\n{self._log.read_text()}"
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
+            return httpx.get(f"{self.url}{path}", timeout=5).status_code == 200
         except httpx.TransportError:
             return False
 

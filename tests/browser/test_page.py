@@ -13,6 +13,7 @@ Open = Callable[[str], Visit]
 
 def test_rows_arrive_in_the_open_panel(turnout: RunningTurnout, visit: Open, number: int) -> None:
     seen = visit(turnout.url)
+    seen.only(number)
     seen.until_drawn("joined", [str(number), "lamp from a", "12.50"])
 
     turnout.send("payments", orderId=number, method="cash")

@@ -102,6 +102,10 @@ class Visit:
         """Set a panel's filter, sort, groups or columns, as its settings would."""
         self.page.evaluate(RESTORE, [panel, config])
 
+    def only(self, number: int) -> None:
+        """Show this order alone: other tests may have sent more than fits on the screen."""
+        self.view("joined", filter=[["orderId", "==", number]])
+
     def config(self, panel: str) -> dict[str, Any]:
         """What a panel is set to, as it would be saved."""
         saved: dict[str, Any] = self.page.evaluate(SAVED, panel)

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.running import free_port
+from tests.browser.running import USERS_AND_ACCOUNTS, RunningTurnout, free_port
 from tests.clients.front import running_front
 from tests.clients.node import built_angular
-from tests.clients.running import UsersAndAccounts
 from turnout.java import java_parts
 from turnout.kafka.embedded import EmbeddedBroker
 
@@ -33,9 +32,9 @@ WATCH = """
 
 
 @pytest.fixture(scope="module")
-def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UsersAndAccounts]:
+def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), java_parts(print).broker) as broker:
-        running = UsersAndAccounts(broker, tmp_path_factory.mktemp("turnout"))
+        running = RunningTurnout(broker, tmp_path_factory.mktemp("turnout"), USERS_AND_ACCOUNTS)
         for suffix, name in (("", "Ada"), ("_b", "Grace")):
             for number in range(3):
                 running.send(
@@ -44,7 +43,7 @@ def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UsersAndAccoun
             running.send(f"accounts{suffix}", userId="u1", accountType="savings", balance=1234.5)
         running.start()
         try:
-            running.until_live()
+            running.until_ready()
             yield running
         finally:
             running.end()
@@ -53,7 +52,7 @@ def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UsersAndAccoun
 @pytest.mark.browser
 @pytest.mark.live
 @pytest.mark.timeout(1200)  # packages and a build the first time, and two starts of Spark
-def test_the_angular_example(turnout: UsersAndAccounts, browser: Browser) -> None:
+def test_the_angular_example(turnout: RunningTurnout, browser: Browser) -> None:
     with running_front(built_angular(), turnout.url, free_port()) as url:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         problems: list[str] = []
@@ -73,7 +72,7 @@ def test_the_angular_example(turnout: UsersAndAccounts, browser: Browser) -> Non
         context.close()
 
 
-def rows_show_and_more_come(page: Page, turnout: UsersAndAccounts) -> None:
+def rows_show_and_more_come(page: Page, turnout: RunningTurnout) -> None:
     expect(cells(page, "Ada 1")).to_have_text(["u1", "Ada 1", "–", "31", "savings", "1,234.50"], timeout=SOON_MS)
     expect(page.get_by_text("3 rows")).to_be_visible()
     turnout.send("users", userId="u9", name="Ada 9", email="ada@example.com", age=99)
@@ -109,7 +108,7 @@ def the_viewer_shows_them_too(page: Page) -> Page:
     return viewer
 
 
-def a_restart_is_survived(page: Page, viewer: Page, turnout: UsersAndAccounts) -> None:
+def a_restart_is_survived(page: Page, viewer: Page, turnout: RunningTurnout) -> None:
     turnout.end()
     for each in (page, viewer):
         expect(each.get_by_text("Connection lost")).to_be_visible(timeout=SOON_MS)

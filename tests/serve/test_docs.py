@@ -1,6 +1,4 @@
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -8,9 +6,9 @@ from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import FLAGS
+from tests.browser.chromium import started_chromium
 from tests.serve.feeding import change
 from turnout.service import Service
 
@@ -79,12 +77,8 @@ def test_curl_examples_that_read_work_as_they_are(http: httpx.Client, server: st
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert chromium, "The browser tests need Chromium: install it (Debian: apt install chromium), or set CHROMIUM."
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+    with started_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.mark.browser
