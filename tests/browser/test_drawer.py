@@ -13,16 +13,16 @@ SECONDS = 15
 NEWEST = 500
 """Lines that the drawer has."""
 
-SLOWEST_MS = 250
-"""A new line among 500 takes 5 to 20 ms; two busy cores may take longer."""
+SLOWEST_MS = 400
+"""How long the page may stand still while lines pour in; 98 were measured on two cores with a load of eleven."""
 
-DRAWING = """
-() => new Promise((done) => {
-  const times = [];
-  new PerformanceObserver((list) => times.push(...list.getEntries().map(({ duration }) => duration)))
-    .observe({ type: "longtask" });
-  setTimeout(() => done(Math.max(0, ...times)), 3000);
-})
+WATCH = """
+() => {
+  window.slowest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.slowest = Math.max(window.slowest, duration);
+  }).observe({ type: "longtask" });
+}
 """
 
 
@@ -234,9 +234,10 @@ def test_many_lines_stay_quick(fed: FedTurnout, visit: Open) -> None:
     drawer.open_log()
     expect(drawer.lines).to_have_count(NEWEST)
     expect(drawer.line(f"Line {many - 1:05}")).to_be_in_viewport()
-    for number in range(many, many + 50):
+    drawer.page.evaluate(WATCH)
+    for number in range(many, many + 200):
         fed.log(f"Line {number:05}")
-    slowest = drawer.page.evaluate(DRAWING)
-    expect(drawer.line(f"Line {many + 49:05}")).to_be_in_viewport()
+    expect(drawer.line(f"Line {many + 199:05}")).to_be_in_viewport()
     expect(drawer.lines).to_have_count(NEWEST)
+    slowest = drawer.page.evaluate("() => window.slowest")
     assert slowest < SLOWEST_MS, f"the page stood still for {slowest} ms"

@@ -81,6 +81,10 @@ class Workspace:
         self.seen.tab(panel).click(button="right")
         self.page.locator("perspective-viewer").get_by_text("Close", exact=True).click()
 
+    def header(self, panel: str, column: str) -> Locator:
+        grid = self.page.locator(f"perspective-viewer-datagrid[slot={panel}]")
+        return grid.get_by_role("columnheader", name=column)
+
     def export(self, path: Path) -> None:
         with self.page.expect_download() as download:
             self.choose("Export")
@@ -110,7 +114,9 @@ def test_what_people_arrange_survives_a_reload(fed: FedTurnout, visit: Open) -> 
     workspace.until_titles([*left, "control_raw"])
 
     seen = workspace.seen
-    seen.view("joined", filter=[["accountType", "==", "credit"]], sort=[["balance", "desc"]])
+    seen.view("joined", filter=[["accountType", "==", "credit"]])
+    workspace.header("joined", "balance").click()
+    until(lambda: seen.config("joined")["sort"] == [["balance", "desc"]], "a click on a column sorts by it", SECONDS)
     seen.view("left", group_by=["name"], split_by=["age"], columns=["age"])
     seen.until_drawn("joined", ["u29", "name 29", "name29@example.com", "49", "credit", "2,900.00"])
     workspace.reload()
