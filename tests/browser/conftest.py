@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.chromium import started_chromium
+from tests.browser.fed import FedTurnout
 from tests.browser.running import ORDERS_AND_PAYMENTS, RunningTurnout
 from tests.browser.visit import Visit
 from turnout.java import java_parts
@@ -34,6 +35,13 @@ def turnout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTurnout
 def browser() -> Iterator[Browser]:
     with started_chromium() as browser:
         yield browser
+
+
+@pytest.fixture
+def fed() -> Iterator[FedTurnout]:
+    fed = FedTurnout()
+    yield fed
+    fed.stop()
 
 
 @pytest.fixture

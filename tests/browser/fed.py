@@ -2,10 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import polars as pl
-import pytest
 
 from tests.client.fed import Fed
 from tests.orchestrator.fakes import FakeBuilder, FakePublic
@@ -108,10 +107,3 @@ class FedTurnout(Fed):
 
     def _frame(self, table: str, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=self.tables.registry.snapshot(table).rows.schema, orient="row")
-
-
-@pytest.fixture(name="fed")  # for whoever imports it
-def fed_turnout() -> Iterator[FedTurnout]:
-    fed = FedTurnout()
-    yield fed
-    fed.stop()

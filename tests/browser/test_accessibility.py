@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.artefacts import keep
 from tests.browser.conftest import Open
-from tests.browser.fed import FedTurnout, fed_turnout  # noqa: F401 - the fixture fed
+from tests.browser.fed import FedTurnout
 from tests.browser.visit import Visit
 from turnout.orchestrator.states import State
 

@@ -5,7 +5,7 @@ import logging
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.fed import HOSTILE, FedTurnout, fed_turnout  # noqa: F401 - the fixture fed
+from tests.browser.fed import HOSTILE, FedTurnout
 from tests.browser.visit import Visit
 from tests.waiting import until
 

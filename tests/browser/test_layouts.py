@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, StorageState, expect
 
 from tests.browser.conftest import Open
-from tests.browser.fed import FedTurnout, fed_turnout  # noqa: F401 - the fixture fed
+from tests.browser.fed import FedTurnout
 from tests.browser.visit import Visit
 from tests.waiting import until
 

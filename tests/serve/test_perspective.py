@@ -590,3 +590,13 @@ def test_other_viewers_go_on_when_one_comes_back(address: str, service: Service,
         others = other.table().view()
         until(lambda: ages(others) == {"a": 1}, "the row is shown to another")
     until(lambda: ages(view) == {"a": 1}, "the row is shown")
+
+
+def test_who_comes_when_a_generation_is_shown_sees_its_rows_and_no_empty_table(address: str, service: Service) -> None:
+    """As a page does that waits for a restarted server: it comes as soon as it hears of a generation."""
+    for generation in range(1, 4):
+        swap(service, generation, [(f"{generation}-{number}", number) for number in range(20_000)])
+        with viewing(address) as viewer:
+            seen = ages(viewer.table().view())
+        assert len(seen) == 20_000
+        assert all(id_.startswith(f"{generation}-") for id_ in seen)

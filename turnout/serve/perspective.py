@@ -26,6 +26,8 @@ from turnout.tables.registry import Changed, Event, Registry
 # Under load an update is shown at most this often; a change that comes alone is shown at once. Rest at least as long
 # as the last update took: half the time is left for those who ask.
 LEAST_REST_SECONDS = 0.05
+# How long a viewer is made to wait for what is on its way: a swap of 100,000 rows takes a second.
+SETTLE_SECONDS = 5.0
 # To one viewer; one that falls behind so far is told to start over.
 QUEUED_MESSAGES = 1_000
 QUEUED_BYTES = 64 * 1024 * 1024
@@ -93,6 +95,7 @@ class PerspectiveTables:
         self._tables = {name: self._make(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
         self._sessions: dict[str, Session] = {}
+        self._turns = _Turns()
         self._thread = threading.Thread(target=self._run, name="perspective", daemon=True)
 
     def start(self) -> None:
@@ -108,6 +111,9 @@ class PerspectiveTables:
 
     async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
         """A viewer that comes back asks for the same views again, under the same names: its old ones go first."""
+        # What the tables have now has to be here too: who comes because something is shown must not find nothing.
+        self._wake.set()
+        await asyncio.to_thread(self._turns.wait_for_whole, SETTLE_SECONDS)
         session = Session(websocket, self.server, self._pool)
         if viewer is None:
             await session.run()
@@ -142,11 +148,13 @@ class PerspectiveTables:
             self._wake.wait()
             self._wake.clear()
             began = time.monotonic()
+            self._turns.begin()
             try:
                 self._bring_up_to_date()
                 self.server.poll()
             except Exception:  # a defect, but the viewers must not stand still for it
                 log.exception("A change could not be shown to the viewers")
+            self._turns.end()
             took = time.monotonic() - began
             time.sleep(max(LEAST_REST_SECONDS, took))  # a pace, not a wait for something
 
@@ -161,6 +169,28 @@ class PerspectiveTables:
                 self._tables[name].update(_arrow(delta.upserts))
             if not delta.removes.is_empty():
                 self._tables[name].remove(delta.removes.to_list())
+
+
+class _Turns:
+    """Counts the times that changes are brought in, so that one can wait for one that began after now."""
+
+    def __init__(self) -> None:
+        self._begun = self._ended = 0
+        self._changed = threading.Condition()
+
+    def begin(self) -> None:
+        with self._changed:
+            self._begun += 1
+
+    def end(self) -> None:
+        with self._changed:
+            self._ended = self._begun
+            self._changed.notify_all()
+
+    def wait_for_whole(self, seconds: float) -> None:
+        with self._changed:
+            wanted = self._begun + 1
+            self._changed.wait_for(lambda: self._ended >= wanted, seconds)
 
 
 class _PerspectiveSession(Protocol):

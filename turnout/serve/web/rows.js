@@ -24,6 +24,6 @@ export function renew(list, rows, make) {
 }
 
 /** @param {{_row: string, ts: string}} row whose number begins anew when the server does */
-function identity({ _row, ts }) {
+export function identity({ _row, ts }) {
   return `${ts} ${_row}`;
 }

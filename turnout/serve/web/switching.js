@@ -2,6 +2,7 @@
 // The dialog for a switch: what is there to choose, what it would change, and each step of what comes of it.
 
 import { drawn, made, one } from "./dom.js";
+import { identity } from "./rows.js";
 import { TopicField } from "./topics.js";
 import { duration } from "./words.js";
 
@@ -28,7 +29,8 @@ export class SwitchDialog {
   #vitals = null;
   /** @type {Line[]} the newest first */
   #log = [];
-  #since = ""; // the last line before the message was sent; "": nothing was sent
+  /** @type {Set<string> | null} the lines from before the message was sent; null: nothing was sent */
+  #before = null;
   #later = 0;
   #previews = 0;
 
@@ -58,7 +60,7 @@ export class SwitchDialog {
     this.#right.value = String(this.#vitals?.[right] ?? "");
     const type = this.#form.querySelector(`input[name=join][value="${this.#vitals?.[join]}"]`);
     if (type instanceof HTMLInputElement) type.checked = true;
-    this.#since = "";
+    this.#before = null;
     this.#steps.replaceChildren();
     this.#say("", "");
     this.#dialog.showModal();
@@ -137,7 +139,7 @@ export class SwitchDialog {
    */
   async #act(path, message) {
     const began = performance.now();
-    this.#since = this.#log[0]?._row ?? "0";
+    this.#before = new Set(this.#log.map(identity));
     this.#steps.replaceChildren();
     this.#send.disabled = this.#undo.disabled = true;
     this.#say("busy", "Under way…");
@@ -165,8 +167,9 @@ export class SwitchDialog {
   }
 
   #showSteps() {
-    if (this.#since === "") return;
-    const lines = this.#log.filter(({ _row }) => _row > this.#since).reverse();
+    const before = this.#before;
+    if (!before) return;
+    const lines = this.#log.filter((line) => !before.has(identity(line))).reverse();
     this.#steps.replaceChildren(...lines.map(({ level, msg }) => made("li", { "data-level": level }, msg)));
     this.#steps.scrollTop = this.#steps.scrollHeight;
   }
