@@ -112,8 +112,9 @@ class PerspectiveTables:
     async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
         """A viewer that comes back asks for the same views again, under the same names: its old ones go first."""
         # What the tables have now has to be here too: who comes because something is shown must not find nothing.
+        turn = self._turns.next()
         self._wake.set()
-        await asyncio.to_thread(self._turns.wait_for_whole, SETTLE_SECONDS)
+        await asyncio.to_thread(self._turns.wait_for, turn, SETTLE_SECONDS)
         session = Session(websocket, self.server, self._pool)
         if viewer is None:
             await session.run()
@@ -172,7 +173,7 @@ class PerspectiveTables:
 
 
 class _Turns:
-    """Counts the times that changes are brought in, so that one can wait for one that began after now."""
+    """Counts the times that changes are brought in, so that one can wait for one that begins after now."""
 
     def __init__(self) -> None:
         self._begun = self._ended = 0
@@ -187,10 +188,14 @@ class _Turns:
             self._ended = self._begun
             self._changed.notify_all()
 
-    def wait_for_whole(self, seconds: float) -> None:
+    def next(self) -> int:
         with self._changed:
-            wanted = self._begun + 1
-            self._changed.wait_for(lambda: self._ended >= wanted, seconds)
+            return self._begun + 1
+
+    def wait_for(self, turn: int, seconds: float) -> None:
+        """Until it has ended, if that takes no longer."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended >= turn, seconds)
 
 
 class _PerspectiveSession(Protocol):

@@ -43,6 +43,8 @@ class Pulse:
     async def _send(self, websocket: WebSocket) -> None:
         """A client that is slow misses beats; none wait for it."""
         with suppress(WebSocketDisconnect, RuntimeError):  # it was closed meanwhile
+            if self._last:
+                await websocket.send_text(self._last.decode())  # of this second, and the next beat is soon
             while True:
                 async with self._beat:
                     await self._beat.wait()
@@ -58,6 +60,7 @@ class Pulse:
         if self._listeners == 0:
             for task in self._beating:
                 task.cancel()
+            self._last = b""
 
     async def _measure_lag(self) -> None:
         """Apart from the rest: a broker that is silent takes ten seconds to be given up."""

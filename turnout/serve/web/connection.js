@@ -12,10 +12,6 @@ import { Pulse, socketUrl } from "./pulse.js";
 const RETRY_MS = 1000;
 
 export class Connection {
-  /** Done when it is connected for the first time. */
-  opened;
-  /** @type {() => void} */
-  #wasOpened = () => {};
   #session;
   #about;
   #tellState;
@@ -39,10 +35,6 @@ export class Connection {
     this.#about = JSON.stringify(known);
     this.#tellState = tellState;
     this.#tellVitals = tellVitals;
-    /** @type {Promise<void>} */
-    this.opened = new Promise((done) => {
-      this.#wasOpened = done;
-    });
     new Pulse(
       (vitals) => this.#alive(vitals),
       () => this.#drop("lost"),
@@ -76,7 +68,6 @@ export class Connection {
     if (this.#socket !== socket) return;
     this.#session.attach(socket);
     this.#become("connected");
-    this.#wasOpened();
   }
 
   /** @param {State} state */

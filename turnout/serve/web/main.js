@@ -16,13 +16,14 @@ import { SwitchDialog } from "./switching.js";
 /** @import { Line, Rejected } from "./drawer.js" */
 
 async function start() {
-  const [about, Client] = await Promise.all([ask(), ready()]);
+  const compiled = ready(); // takes longest, so it begins first
+  const about = await ask();
   const header = new Header(one(document, "header", HTMLElement), about);
   const dialog = new SwitchDialog(about);
   const drawer = new Drawer(about);
   const notices = new Notices(one(document, "#notice", HTMLElement), about, () => dialog.undo());
-  const session = new Session(Client, () => location.reload());
-  const connection = new Connection(
+  const session = new Session(() => location.reload());
+  new Connection(
     session,
     about,
     (state) => {
@@ -41,17 +42,18 @@ async function start() {
 
   const viewer = /** @type {import("./perspective.js").Viewer} */ (one(document, "perspective-viewer", HTMLElement));
   const panels = new Panels(viewer, about);
-  await connection.opened; // the viewer does not begin well without an answer
-  await panels.load(session.client);
+  const client = session.begin(await compiled);
+  await client.get_hosted_table_names(); // the viewer does not begin well with a client that was never answered
+  await panels.load(client);
   await new LayoutMenu(panels, about, (text) => notices.tell(text)).begin();
   document.body.dataset.panels = "shown";
 
   const { logs, rejected } = about.tables;
-  await follow(session.client, logs, Object.keys(about.columns.logs), (/** @type {Line[]} */ lines) => {
+  await follow(client, logs, Object.keys(about.columns.logs), (/** @type {Line[]} */ lines) => {
     drawer.log(lines);
     dialog.log(lines);
   });
-  await follow(session.client, rejected, Object.keys(about.columns.rejected), (/** @type {Rejected[]} */ records) =>
+  await follow(client, rejected, Object.keys(about.columns.rejected), (/** @type {Rejected[]} */ records) =>
     drawer.rejected(records),
   );
 }

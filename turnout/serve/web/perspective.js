@@ -6,6 +6,7 @@
  * A client of the Perspective server behind a socket.
  * @typedef {object} Client
  * @property {(message: ArrayBuffer) => Promise<void>} handle_response
+ * @property {() => Promise<string[]>} get_hosted_table_names
  * @property {(name: string) => Promise<Table>} open_table
  */
 

@@ -7,7 +7,7 @@
 
 import { Kind, read, takenBack, updated, viewMade } from "./wire.js";
 
-/** @import { ClientClass } from "./perspective.js" */
+/** @import { Client, ClientClass } from "./perspective.js" */
 /** @typedef {{bytes: Uint8Array<ArrayBuffer>, entity: string, kind: number}} Request */
 
 /** Answered again and again, until they are taken back. */
@@ -26,9 +26,9 @@ const CHANGES = new Set([Kind.MAKE_VIEW, Kind.COLLAPSE, Kind.EXPAND, Kind.SET_DE
 const TAKEN_BACK = new Set([Kind.NO_UPDATE, Kind.NO_TABLE_DELETE, Kind.NO_VIEW_DELETE, Kind.NO_REMOVE]);
 
 export class Session {
-  /** Of the viewer, for as long as the page is open. */
-  client;
   #onBroken;
+  /** @type {Client | null} of the viewer, for as long as the page is open */
+  #client = null;
   /** @type {WebSocket | null} */
   #socket = null;
   /** @type {Map<number, Request>} in force on the server, in the order they were asked for */
@@ -38,16 +38,22 @@ export class Session {
   /** @type {Map<number, number>} asked again, whose answer nobody waits for: number and kind */
   #repeated = new Map();
 
-  /**
-   * @param {ClientClass} Client
-   * @param {() => void} onBroken what was asked for cannot be had any more: the server's tables are others
-   */
-  constructor(Client, onBroken) {
+  /** @param {() => void} onBroken what was asked for cannot be had any more: the server's tables are others */
+  constructor(onBroken) {
     this.#onBroken = onBroken;
-    this.client = new Client(
+  }
+
+  /**
+   * The one client of this session.
+   * @param {ClientClass} Client
+   * @returns {Client}
+   */
+  begin(Client) {
+    this.#client = new Client(
       async (message) => this.#ask(message.slice()), // a copy: it lies in WebAssembly's memory, which may move
       () => {},
     );
+    return this.#client;
   }
 
   /**
@@ -116,6 +122,6 @@ export class Session {
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   #tell(bytes) {
-    this.client.handle_response(bytes.buffer).catch(console.debug);
+    this.#client?.handle_response(bytes.buffer).catch(console.debug);
   }
 }
