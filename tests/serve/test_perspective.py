@@ -18,16 +18,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.serve.feeding import change, swap
 from tests.waiting import until
-from turnout.serve.perspective import (
-    MAKE_PORT,
-    POLICY_VIOLATION,
-    READING,
-    TRY_AGAIN_LATER,
-    Session,
-    asked,
-    reads_only,
-    unused_port,
-)
+from turnout.serve.perspective_requests import MAKE_PORT, READING, asked, reads_only, unused_port
+from turnout.serve.perspective_session import POLICY_VIOLATION, TRY_AGAIN_LATER, Session
 from turnout.service import Service
 
 WRITING = frozenset(
@@ -508,7 +500,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
 def test_a_viewer_that_asks_and_does_not_read_is_told_to_start_over(
     address: str, service: Service, sessions: Sessions, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
 ) -> None:
-    monkeypatch.setattr(f"turnout.serve.perspective.{bound[0]}", bound[1])
+    monkeypatch.setattr(f"turnout.serve.perspective_session.{bound[0]}", bound[1])
     change(service, [(str(number), number) for number in range(5_000)])
     with viewing(address) as viewer:
         view = viewer.table().view()
@@ -529,7 +521,7 @@ def test_a_viewer_that_asks_and_does_not_read_is_told_to_start_over(
 def test_a_viewer_that_falls_asleep_is_dropped_and_the_others_go_on(
     address: str, service: Service, sessions: Sessions, viewer: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnout.serve.perspective.QUEUED_BYTES", 1_000_000)
+    monkeypatch.setattr("turnout.serve.perspective_session.QUEUED_BYTES", 1_000_000)
     view, awake = viewer.table().view(), threading.Event()
     awake.set()
     with viewing(address, awake) as sleeper:

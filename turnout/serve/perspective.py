@@ -1,4 +1,4 @@
-"""The public tables inside a Perspective server, and the socket through which pages read them.
+"""The public tables inside a Perspective server, for pages to read.
 
 Perspective does nothing until it is polled. So all that has changed goes in first, of all tables, and then one poll
 shows it: a viewer never sees half of a swap.
@@ -9,17 +9,14 @@ import io
 import logging
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Protocol
 
 import perspective
 import polars as pl
 import polars.selectors as cs
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
-from turnout.serve.outbox import FellBehind, Outbox
+from turnout.serve.perspective_session import Session
 from turnout.tables.delta import ROW, Delta, merge
 from turnout.tables.registry import Changed, Event, Registry
 
@@ -28,57 +25,6 @@ from turnout.tables.registry import Changed, Event, Registry
 LEAST_REST_SECONDS = 0.05
 # How long a viewer is made to wait for what is on its way: a swap of 100,000 rows takes a second.
 SETTLE_SECONDS = 5.0
-# To one viewer; one that falls behind so far is told to start over.
-QUEUED_MESSAGES = 1_000
-QUEUED_BYTES = 64 * 1024 * 1024
-TRY_AGAIN_LATER = 1013  # WebSocket's own code for it
-POLICY_VIOLATION = 1008
-
-# What a reader may ask for, by the number of the request's field in Perspective's protocol (perspective.proto, 5.6).
-# Whatever is not here, known or unknown, is refused: making, changing, deleting tables, and opening ports to do so.
-READING = frozenset(
-    {
-        3,  # features
-        4,  # hosted tables
-        6,  # make a view of a table
-        7,  # a table's schema
-        8,  # its size
-        10,  # a view's column paths
-        11,  # delete a view
-        12,  # dimensions
-        13,  # expression schema
-        14,  # config
-        15,  # schema
-        16,  # rows as Arrow
-        17,  # memory in use
-        18,  # collapse a group
-        19,  # expand a group
-        20,  # smallest and largest value
-        21,  # tell about updates
-        22,  # no longer
-        23,  # depth of groups
-        24,  # rows as columns
-        25,  # rows as CSV
-        26,  # rows as JSON
-        29,  # tell when a table is deleted
-        30,  # no longer
-        34,  # tell when a view is deleted
-        35,  # no longer
-        36,  # rows as NDJSON
-        37,  # no longer tell about hosted tables
-        39,  # tell about removed rows
-        40,  # no longer
-        41,  # validate expressions, and describe the view that a configuration would give
-    }
-)
-_ADDRESS = frozenset({1, 2})  # the request's own number, and the table or view it is about
-
-# A viewer asks for a port to write through as soon as it opens a table, and waits for its number. It gets one that is
-# nobody's: Perspective would keep a real one for ever, and go through all of them at every update.
-MAKE_PORT = 5
-_PORT_ASKED = bytes([MAKE_PORT << 3 | 2, 0])  # an empty message
-_PORT_GIVEN = bytes([MAKE_PORT << 3 | 2, 2, 1 << 3, 1])  # a message whose field 1, the port, is 1
-
 log = logging.getLogger(__name__)
 
 
@@ -196,126 +142,6 @@ class _Turns:
         """Until it has ended, if that takes no longer."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended >= turn, seconds)
-
-
-class _PerspectiveSession(Protocol):
-    def handle_request(self, request: bytes) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class Session:
-    """One viewer's socket. Perspective answers from threads of its own."""
-
-    def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
-        self._websocket, self._server, self._pool = websocket, server, pool
-        self._loop = asyncio.get_running_loop()
-        self._answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
-        self._unwanted, self._ended = asyncio.Event(), asyncio.Event()
-
-    async def end(self) -> None:
-        """Returns when it is over, and its views are deleted."""
-        self._unwanted.set()
-        await self._ended.wait()
-
-    async def run(self) -> None:
-        await self._websocket.accept()
-        session = self._server.new_session(self._emit)
-        behind = self._answers.behind
-        work = (self._receive(session), self._send(), behind.wait(), self._unwanted.wait())
-        tasks = [asyncio.create_task(task) for task in work]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self._loop.run_in_executor(self._pool, session.close)
-            self._ended.set()
-        if behind.is_set():
-            # Last: it waits until the viewer reads on, which may be never.
-            with suppress(WebSocketDisconnect, RuntimeError):
-                await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
-
-    def _emit(self, message: bytes) -> None:
-        self._answers.put(bytes(message), len(message))
-
-    async def _receive(self, session: _PerspectiveSession) -> None:
-        try:
-            while True:
-                request = await self._websocket.receive_bytes()
-                if (answer := unused_port(request)) is not None:
-                    self._emit(answer)
-                    continue
-                if not reads_only(request):
-                    await self._websocket.close(POLICY_VIOLATION, "tables can only be read here")
-                    return
-                await self._loop.run_in_executor(self._pool, session.handle_request, request)
-        except (WebSocketDisconnect, KeyError):  # KeyError: text where bytes belong
-            return
-
-    async def _send(self) -> None:
-        try:
-            while True:
-                await self._websocket.send_bytes(await self._answers.take())
-        except (WebSocketDisconnect, RuntimeError, FellBehind):  # RuntimeError: the socket was closed meanwhile
-            return
-
-
-def reads_only(request: bytes) -> bool:
-    """Is this one whole request, and one that only reads?"""
-    fields = asked(request)
-    return bool(fields) and all(field in READING for field in fields)
-
-
-def unused_port(request: bytes) -> bytes | None:
-    """The answer to a request for a port, None to any other."""
-    if asked(request) != [MAKE_PORT] or not request.endswith(_PORT_ASKED):
-        return None
-    return request.removesuffix(_PORT_ASKED) + _PORT_GIVEN
-
-
-def asked(request: bytes) -> list[int]:
-    """The fields that say what is asked for, usually one; none if this is not a whole request."""
-    try:
-        return [field for field in _fields(request) if field not in _ADDRESS]
-    except ValueError:
-        return []
-
-
-def _fields(message: bytes) -> Iterator[int]:
-    """The numbers of a protobuf message's fields, from its wire format."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        match tag & 7:
-            case 0:
-                _, at = _varint(message, at)
-            case 1:
-                at += 8
-            case 2:
-                length, at = _varint(message, at)
-                at += length
-            case 5:
-                at += 4
-            case kind:
-                raise ValueError(f"wire type {kind} is not used")
-        if at > len(message):
-            raise ValueError("a field is cut off")
-        yield tag >> 3
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 64, 7):
-        if at >= len(message):
-            raise ValueError("a number is cut off")
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return value, at
-    raise ValueError("a number is too long")
 
 
 def _arrow(rows: pl.DataFrame) -> bytes:
