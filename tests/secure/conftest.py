@@ -1,0 +1,43 @@
+"""One set of certificates, one token endpoint and one broker with a login for all tests here. Topics are per test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.secure.broker import SecureBroker
+from tests.secure.certificates import Certificates
+from tests.secure.token_endpoint import TokenEndpoint
+from turnout.java import java_parts
+
+USER = "turnout"
+PASSWORD = "rails-and-switches"
+CLIENT_SECRET = "signals-and-points"
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"), client_name=USER)
+
+
+@pytest.fixture(scope="session")
+def tokens(certificates: Certificates) -> Iterator[TokenEndpoint]:
+    """Whose keys the broker knows. A test that changes or stops it puts it back."""
+    with TokenEndpoint({USER: CLIENT_SECRET}, identity=certificates.server) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def secure(
+    certificates: Certificates, tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SecureBroker]:
+    jars = java_parts(print).broker
+    with SecureBroker(tmp_path_factory.mktemp("secure"), jars, certificates, tokens, {USER: PASSWORD}) as broker:
+        yield broker
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "secure" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.live)
