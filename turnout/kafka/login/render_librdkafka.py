@@ -1,0 +1,111 @@
+"""A login as librdkafka (confluent_kafka) takes it. It reads PEM and PKCS12: other stores become PEM text in memory."""
+
+from pydantic import SecretStr
+
+from turnout.kafka.login.model import (
+    Identity,
+    KerberosLogin,
+    Login,
+    OAuthLogin,
+    PasswordLogin,
+    PemFile,
+    PemIdentity,
+    PemText,
+    Sasl,
+    Tls,
+    Trust,
+)
+from turnout.kafka.login.parse import PROTOCOL
+from turnout.kafka.login.parse_sasl import ENDPOINT, EXTENSIONS, GSSAPI, METHOD, OAUTHBEARER
+from turnout.kafka.login.parse_tls import HOST_CHECK
+from turnout.kafka.login.stores import is_pkcs12, key_as_pem, trusted_as_pem
+
+
+def render_for_librdkafka(login: Login) -> dict[str, str]:
+    return {
+        PROTOCOL: login.protocol.value,
+        **({} if login.sasl is None else _sasl(login.sasl)),
+        **({} if login.tls is None else _tls(login.tls)),
+    }
+
+
+def _sasl(sasl: Sasl) -> dict[str, str]:
+    match sasl:
+        case PasswordLogin():
+            return {
+                "sasl.mechanisms": sasl.mechanism.value,
+                "sasl.username": sasl.user,
+                "sasl.password": sasl.password.get_secret_value(),
+            }
+        case OAuthLogin():
+            return {"sasl.mechanisms": OAUTHBEARER, **_oauth(sasl)}
+        case KerberosLogin():
+            return {"sasl.mechanisms": GSSAPI}
+
+
+def _oauth(login: OAuthLogin) -> dict[str, str]:
+    extensions = ",".join(f"{name}={value}" for name, value in login.extensions.items())
+    return {
+        METHOD: "oidc",
+        ENDPOINT: login.endpoint,
+        "sasl.oauthbearer.client.id": login.client_id,
+        "sasl.oauthbearer.client.secret": login.client_secret.get_secret_value(),
+        **({} if login.scope is None else {"sasl.oauthbearer.scope": login.scope}),
+        **({EXTENSIONS: extensions} if extensions else {}),
+        **_trust("https.ca", login.trust),
+    }
+
+
+def _tls(tls: Tls) -> dict[str, str]:
+    return {
+        **_trust("ssl.ca", tls.trust),
+        **({} if tls.identity is None else _identity(tls.identity)),
+        **({} if tls.checks_host else {HOST_CHECK: "none"}),
+    }
+
+
+def _trust(name: str, trust: Trust | None) -> dict[str, str]:
+    match trust:
+        case None:
+            return {}
+        case PemText():
+            return {f"{name}.pem": trust.text}
+        case PemFile():
+            return {f"{name}.location": trust.location}
+        case _:
+            return _trust(name, trust.pem or PemText(text=trusted_as_pem(trust)))
+
+
+def _identity(identity: Identity) -> dict[str, str]:
+    if isinstance(identity, PemIdentity):
+        return _pem_identity(identity)
+    if identity.pem is not None:
+        return _pem_identity(identity.pem)
+    if not is_pkcs12(identity):
+        return _pem_identity(key_as_pem(identity))
+    return {
+        "ssl.keystore.location": identity.location,
+        **_secret("ssl.keystore.password", identity.password),
+        **_secret("ssl.key.password", identity.key_password),
+    }
+
+
+def _pem_identity(identity: PemIdentity) -> dict[str, str]:
+    chain, key = identity.chain, identity.key
+    return {
+        **(
+            {"ssl.certificate.location": chain.location}
+            if isinstance(chain, PemFile)
+            else {"ssl.certificate.pem": chain.text}
+        ),
+        **(
+            {"ssl.key.location": key.location}
+            if isinstance(key, PemFile)
+            else {"ssl.key.pem": key.text.get_secret_value()}
+        ),
+        **_secret("ssl.key.password", identity.key_password),
+    }
+
+
+def _secret(name: str, value: SecretStr | None) -> dict[str, str]:
+    return {} if value is None else {name: value.get_secret_value()}

@@ -1,0 +1,80 @@
+"""Java's stores of certificates and keys, read for librdkafka as PEM text: PKCS12 by `cryptography`, JKS by keytool."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from turnout.errors import ConfigError
+from turnout.kafka.login.keytool import key_as_pkcs12, listed_certificates
+from turnout.kafka.login.model import KeyStore, PemIdentity, PemKey, PemText, TrustStore
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+_JAVA_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+"""How JKS and JCEKS files begin."""
+
+
+def is_pkcs12(store: KeyStore) -> bool:
+    """By what the file is, as Java goes; one that cannot be read now, by what it is called."""
+    try:
+        with Path(store.location).open("rb") as file:
+            return file.read(4) not in _JAVA_MAGIC
+    except OSError:
+        return (store.type or ("JKS" if store.location.endswith(".jks") else "PKCS12")) == "PKCS12"
+
+
+def trusted_as_pem(store: TrustStore) -> str:
+    """The certificates of a truststore."""
+    content = _content("ssl.truststore", store)
+    if content.startswith(_JAVA_MAGIC):
+        certificates = listed_certificates(store)
+    else:
+        certificates = _certificates(_pkcs12(store.location, content, store.password))
+    if not certificates:
+        raise ConfigError(f"ssl.truststore.location: {store.location} holds no certificates: import the authority's")
+    return certificates
+
+
+def key_as_pem(store: KeyStore) -> PemIdentity:
+    """The client's certificate and key of a JKS keystore. The key is not encrypted: it stays in memory."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    _content("ssl.keystore", store)
+    copy = key_as_pkcs12(store)
+    found = _pkcs12(store.location, copy.content, copy.password)
+    if found.key is None:
+        raise ConfigError(f"ssl.keystore.location: {store.location} holds no key of a kind that librdkafka reads")
+    key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return PemIdentity(chain=PemText(text=_certificates(found)), key=PemKey(text=SecretStr(key.decode())))
+
+
+def _content(name: str, store: TrustStore | KeyStore) -> bytes:
+    try:
+        content = Path(store.location).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{name}.location: {store.location} cannot be read: {error.strerror}") from None
+    if content.lstrip().startswith(b"-----BEGIN"):
+        raise ConfigError(f"{name}.location: {store.location} is a PEM file: set {name}.type to PEM")
+    return content
+
+
+def _pkcs12(location: str, content: bytes, password: SecretStr | None) -> "PKCS12KeyAndCertificates":
+    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+    try:
+        return load_pkcs12(content, None if password is None else password.get_secret_value().encode())
+    except ValueError:
+        raise ConfigError(
+            f"ssl.truststore.location: {location} cannot be read: "
+            "ssl.truststore.password is wrong or missing, or it is no PKCS12 or JKS store"
+        ) from None
+
+
+def _certificates(found: "PKCS12KeyAndCertificates") -> str:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    certificates = [found.cert] if found.cert else []
+    certificates += found.additional_certs
+    return "".join(one.certificate.public_bytes(Encoding.PEM).decode() for one in certificates)
