@@ -1,6 +1,7 @@
-"""The properties of librdkafka 2.16, as its CONFIGURATION.md lists them, but for those that take a function.
+"""The properties of librdkafka 2.16, as its CONFIGURATION.md lists them. A test asks the real library for each.
 
-A test asks the real library for each of them.
+Left out are those that take a function, and `delivery.report.only.error`, which would keep from the publisher that a
+record arrived.
 """
 
 LIBRDKAFKA_NAMES = frozenset(
@@ -31,7 +32,6 @@ connections.max.idle.ms
 consume.callback.max.messages
 coordinator.query.interval.ms
 debug
-delivery.report.only.error
 delivery.timeout.ms
 enable.auto.commit
 enable.auto.offset.store
