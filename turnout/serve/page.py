@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 
-from turnout import __version__
+from turnout.serve.about import about
 from turnout.service import Service
 
 WEB = Path(__file__).parent / "web"
@@ -31,7 +31,6 @@ PAGE_POLICY = (
 
 def page(service: Service) -> APIRouter:
     router = APIRouter(include_in_schema=False)
-    names, fields = service.tables.names, service.tables.fields
     own = StaticFiles(directory=WEB)
     wheel = StaticFiles(directory=str(resources.files("perspective") / "widget" / "static"))
 
@@ -56,17 +55,8 @@ def page(service: Service) -> APIRouter:
         return await answer(wheel, file, request)
 
     @router.get("/page.json")
-    def about() -> Response:
-        """What the page has to know about this configuration."""
-        tables = {key: getattr(names, key) for key in names.__dataclass_fields__}
-        columns = {key: service.tables.registry.tables[name].columns for key, name in tables.items()}
-        about = {
-            "version": __version__,
-            "tables": tables,
-            "columns": columns,
-            "key": service.config.join.on,
-            "fields": {"left": fields.left, "right": fields.right, "join": fields.join},
-        }
-        return Response(orjson.dumps(about), media_type="application/json", headers={"Cache-Control": "no-store"})
+    def page_json() -> Response:
+        content = orjson.dumps(about(service))
+        return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
 
     return router

@@ -19,8 +19,9 @@ BEAT_SECONDS = 1.0
 class Pulse:
     """One beat for all listeners, as long as there are any."""
 
-    def __init__(self, vitals: VitalSigns, registry: Registry, status_table: str) -> None:
-        self._vitals, self._registry, self._status_table = vitals, registry, status_table
+    def __init__(self, vitals: VitalSigns, registry: Registry, status_table: str, page: str) -> None:
+        """`page` is the fingerprint of the page that fits this server: one that is open may be another."""
+        self._vitals, self._registry, self._status_table, self._page = vitals, registry, status_table, page
         self._listeners = 0
         self._beating: list[asyncio.Task[None]] = []
         self._lag: dict[str, int | None] = {}
@@ -78,7 +79,8 @@ class Pulse:
         await following.begin()
         try:
             while True:
-                self._last = orjson.dumps(await asyncio.to_thread(self._vitals.read, self._lag))
+                vitals = await asyncio.to_thread(self._vitals.read, self._lag)
+                self._last = orjson.dumps({**vitals, "page": self._page})
                 async with self._beat:
                     self._beat.notify_all()
                 with suppress(TimeoutError):

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, WebSocket
 from fastapi.responses import JSONResponse, Response
 
+from turnout.serve.about import about
 from turnout.serve.metrics import exposition
 from turnout.serve.pulse import Pulse
 from turnout.serve.vitals import Vitals, VitalSigns
@@ -12,7 +13,7 @@ from turnout.service import Service
 def status_api(service: Service) -> APIRouter:
     router = APIRouter()
     vitals = VitalSigns(service)
-    pulse = Pulse(vitals, service.tables.registry, service.tables.names.status)
+    pulse = Pulse(vitals, service.tables.registry, service.tables.names.status, str(about(service)["fingerprint"]))
 
     @router.get("/api/status", tags=["status"])
     def status() -> Vitals:

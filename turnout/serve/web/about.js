@@ -6,6 +6,7 @@
 /**
  * @typedef {object} About
  * @property {string} version
+ * @property {string} fingerprint of all that is here
  * @property {Record<TableKey, string>} tables the tables' public names
  * @property {Record<TableKey, Record<string, string>>} columns their columns, in order, with their types
  * @property {string} key the column that both sides share

@@ -1,19 +1,18 @@
 // @ts-check
 // Keeps the panels connected for as long as the page is open, whatever happens to the network and the server.
 
-import { about } from "./about.js";
 import { Pulse, socketUrl } from "./pulse.js";
 
-/** @import { About } from "./about.js" */
 /** @import { Session } from "./session.js" */
 /** @import { Vitals } from "./pulse.js" */
 /** @typedef {"connecting" | "connected" | "lost" | "waiting"} State waiting: the server has nothing to show yet */
 
 const RETRY_MS = 1000;
+const OPEN_MS = 10_000; // the server itself may let a viewer wait for five seconds
 
 export class Connection {
   #session;
-  #about;
+  #page;
   #tellState;
   #tellVitals;
   /** @type {State} */
@@ -23,16 +22,17 @@ export class Connection {
   #viewer = crypto.randomUUID(); // so that the server knows which views nobody needs any more
   #hadRows = false;
   #nextTry = 0;
+  #patience = 0;
 
   /**
    * @param {Session} session
-   * @param {About} known what the server was like when the page was opened
+   * @param {string} page its fingerprint
    * @param {(state: State) => void} tellState
    * @param {(vitals: Vitals) => void} tellVitals
    */
-  constructor(session, known, tellState, tellVitals) {
+  constructor(session, page, tellState, tellVitals) {
     this.#session = session;
-    this.#about = JSON.stringify(known);
+    this.#page = page;
     this.#tellState = tellState;
     this.#tellVitals = tellVitals;
     new Pulse(
@@ -43,38 +43,33 @@ export class Connection {
 
   /** @param {Vitals} vitals */
   #alive(vitals) {
+    if (vitals.page !== this.#page) location.reload(); // another version, or other columns; it comes back as it is
     this.#tellVitals(vitals);
     const shows = vitals.generation > 0;
     if (this.#state === "connected") this.#hadRows ||= shows;
     else if (this.#hadRows && !shows)
       this.#become("waiting"); // what was known last is more than nothing
     else if (!this.#socket && Date.now() >= this.#nextTry) this.#open();
+    else if (this.#socket && Date.now() > this.#patience) this.#drop("lost");
   }
 
-  async #open() {
+  #open() {
     const socket = new WebSocket(socketUrl(`/perspective?viewer=${this.#viewer}`));
     this.#socket = socket;
+    this.#patience = Date.now() + OPEN_MS;
     socket.binaryType = "arraybuffer";
     socket.onclose = () => this.#drop("lost");
-    try {
-      // Before anything is asked: another version, or other columns, need another page. It comes back as it is.
-      const now = await about();
-      if (JSON.stringify(now) !== this.#about) location.reload();
-      await opened(socket);
-    } catch {
-      if (this.#socket === socket) this.#drop("lost");
-      return;
-    }
-    if (this.#socket !== socket) return;
-    this.#session.attach(socket);
-    this.#become("connected");
+    socket.onopen = () => {
+      this.#session.attach(socket);
+      this.#become("connected");
+    };
   }
 
   /** @param {State} state */
   #drop(state) {
     this.#nextTry = Date.now() + RETRY_MS;
     this.#session.detach();
-    if (this.#socket) this.#socket.onclose = null;
+    if (this.#socket) this.#socket.onclose = this.#socket.onopen = null;
     this.#socket?.close();
     this.#socket = null;
     this.#become(state);
@@ -86,14 +81,4 @@ export class Connection {
     this.#state = state;
     this.#tellState(state);
   }
-}
-
-/** @param {WebSocket} socket */
-function opened(socket) {
-  return new Promise((done, failed) => {
-    if (socket.readyState === WebSocket.OPEN) done(socket);
-    socket.addEventListener("open", done);
-    socket.addEventListener("error", failed);
-    socket.addEventListener("close", failed);
-  });
 }

@@ -25,7 +25,7 @@ async function start() {
   const session = new Session(() => location.reload());
   new Connection(
     session,
-    about,
+    about.fingerprint,
     (state) => {
       header.connection(state);
       notices.connection(state);

@@ -17,6 +17,7 @@
  * @property {number | null} latencyMs
  * @property {number} rejected
  * @property {string} now
+ * @property {string} page the fingerprint of the page that fits the server
  */
 
 /** @typedef {Row & Signs} Vitals */

@@ -13,6 +13,8 @@ import { duration } from "./words.js";
 
 const PREVIEW_MS = 150;
 const POLL_MS = 500;
+const ANSWER_MS = 12_000; // a broker that is silent is given up after ten seconds
+const OUTCOME_MS = 45_000; // the server waits for an outcome for half a minute
 
 export class SwitchDialog {
   #dialog = one(document, "#switch", HTMLDialogElement);
@@ -87,7 +89,7 @@ export class SwitchDialog {
 
   async #offer() {
     try {
-      const answer = await fetch("/api/topics");
+      const answer = await fetch("/api/topics", { signal: AbortSignal.timeout(ANSWER_MS) });
       if (!answer.ok) throw new Error((await answer.json()).error);
       const { topics } = await answer.json();
       this.#left.offer(topics);
@@ -104,7 +106,7 @@ export class SwitchDialog {
 
   async #showPreview() {
     const number = ++this.#previews;
-    const answer = await ask("/api/preview", this.#message()).catch((error) => ({ error: said(error) }));
+    const answer = await ask("/api/preview", ANSWER_MS, this.#message()).catch((error) => ({ error: said(error) }));
     if (number !== this.#previews) return; // there is a newer question
     const changes = answer.error
       ? []
@@ -144,7 +146,7 @@ export class SwitchDialog {
     this.#send.disabled = this.#undo.disabled = true;
     this.#say("busy", "Under way…");
     try {
-      const answer = await ask(path, message);
+      const answer = await ask(path, OUTCOME_MS, message);
       if (answer.id === undefined) throw new Error(answer.error);
       this.#conclude(answer.outcome ?? (await outcomeOf(answer.id)), performance.now() - began);
     } catch (error) {
@@ -188,16 +190,16 @@ export class SwitchDialog {
 
 /**
  * @param {string} path
+ * @param {number} ms how long the answer may take
  * @param {Record<string, string>} [message]
  * @returns {Promise<any>}
  */
-async function ask(path, message) {
+async function ask(path, ms, message) {
   const body = message === undefined ? undefined : JSON.stringify(message);
-  const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(
-    () => {
-      throw new Error("the server cannot be reached");
-    },
-  );
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(path, { method: "POST", headers, body, signal: AbortSignal.timeout(ms) }).catch(() => {
+    throw new Error("the server cannot be reached");
+  });
   return answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
 }
 
@@ -209,7 +211,7 @@ async function ask(path, message) {
 async function outcomeOf(id) {
   for (;;) {
     await new Promise((done) => setTimeout(done, POLL_MS));
-    const answer = await fetch(`/api/control/${id}`).catch(() => null);
+    const answer = await fetch(`/api/control/${id}`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
     /** @type {Answer} */
     const content = answer?.ok ? await answer.json() : {};
     if (content.outcome) return content.outcome;
