@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from turnout.errors import ConfigError
+from turnout.kafka.login.given import Said
 
 JAAS = "sasl.jaas.config"
 
@@ -32,6 +33,18 @@ class JaasEntry:
     def module_name(self) -> str:
         """Without the package: some Spark distributions ship Kafka's classes under another one."""
         return self.module.rpartition(".")[2]
+
+    def said(self, option: str) -> list[Said]:
+        """What this option says, if it is given."""
+        return [Said(at(option), self.options[option])] if option in self.options else []
+
+
+NO_ENTRY = JaasEntry("", {})
+
+
+def at(option: str) -> str:
+    """Where an option stands, for a person."""
+    return f"{JAAS} ({option})"
 
 
 def render_jaas(module: str, options: Mapping[str, str]) -> str:

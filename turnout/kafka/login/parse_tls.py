@@ -95,28 +95,29 @@ def read_trust(given: Given, pem: str, java: Callable[[str], str] = str) -> Trus
     is_pem = (kind or "").upper() == "PEM"
     if is_pem and location:
         pems.append((java("ssl.truststore.location"), PemFile(location=location)))
-    _no_stray_password("ssl.truststore", password is not None, location, is_pem)
+    _no_stray_password("ssl.truststore", java, password is not None, location, is_pem)
     found = one_of("authorities (CAs)", pems)
     if location is None or is_pem:
         return found
     return TrustStore(location=location, password=password, type=kind and kind.upper(), pem=found)
 
 
-def _no_stray_password(store: str, has_password: bool, location: str | None, is_pem: bool) -> None:
+def _no_stray_password(
+    store: str, java: Callable[[str], str], has_password: bool, location: str | None, is_pem: bool
+) -> None:
+    where = java(f"{store}.password")
     if has_password and location is None:
-        raise ConfigError(f"{store}.password is given without {store}.location: name the store, or remove the password")
+        raise ConfigError(f"{where} is given without {store}.location: name the store, or remove the password")
     if has_password and is_pem:
-        instead = "the password of a key is ssl.key.password" if store.endswith("keystore") else "remove it"
-        raise ConfigError(
-            f"{store}.password does not fit {store}.type PEM, which has no password of its own: {instead}"
-        )
+        instead = "the password of a key is ssl.key.password" if store == "ssl.keystore" else "remove it"
+        raise ConfigError(f"{where} does not fit {store}.type PEM, which has no password of its own: {instead}")
 
 
 def _read_identity(given: Given) -> Identity | None:
     location, kind = given.text("ssl.keystore.location"), given.text("ssl.keystore.type")
     password = given.secret("ssl.keystore.password")
     is_pem = (kind or "").upper() == "PEM"
-    _no_stray_password("ssl.keystore", password is not None, location, is_pem)
+    _no_stray_password("ssl.keystore", str, password is not None, location, is_pem)
     pem = _read_pem_identity(given, location if is_pem else None)
     if location is None or is_pem:
         return pem

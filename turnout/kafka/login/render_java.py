@@ -22,7 +22,8 @@ from turnout.kafka.login.model import (
     Trust,
 )
 from turnout.kafka.login.parse import PROTOCOL
-from turnout.kafka.login.parse_sasl import ENDPOINT, EXTENSION_OPTION, GSSAPI, HANDLER, OAUTHBEARER
+from turnout.kafka.login.parse_oauth import ENDPOINT, EXTENSION_OPTION, HANDLER
+from turnout.kafka.login.parse_sasl import GSSAPI, OAUTHBEARER
 from turnout.kafka.login.parse_tls import HOST_CHECK
 
 _PACKAGE = "org.apache.kafka.common.security"

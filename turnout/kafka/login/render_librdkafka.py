@@ -16,7 +16,8 @@ from turnout.kafka.login.model import (
     Trust,
 )
 from turnout.kafka.login.parse import PROTOCOL
-from turnout.kafka.login.parse_sasl import ENDPOINT, EXTENSIONS, GSSAPI, METHOD, OAUTHBEARER
+from turnout.kafka.login.parse_oauth import ENDPOINT, EXTENSIONS, METHOD
+from turnout.kafka.login.parse_sasl import GSSAPI, OAUTHBEARER
 from turnout.kafka.login.parse_tls import HOST_CHECK
 from turnout.kafka.login.stores import is_pkcs12, key_as_pem, trusted_as_pem
 
