@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AclOperation
 
-from tests.secure.broker import SecureBroker
+from tests.secure.broker import Listener, SecureBroker
 from tests.secure.certificates import Certificates
+from tests.secure.logins import CLIENT_SECRET, PASSWORD, USER, Setting, filled, password
 from tests.secure.token_endpoint import TokenEndpoint
+from tests.waiting import until
 from turnout.java import java_parts
 
-USER = "turnout"
-PASSWORD = "rails-and-switches"
-CLIENT_SECRET = "signals-and-points"
+READABLE = "readable"
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +35,16 @@ def secure(
     jars = java_parts(print).broker
     with SecureBroker(tmp_path_factory.mktemp("secure"), jars, certificates, tokens, {USER: PASSWORD}) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def at(secure: SecureBroker, certificates: Certificates, tokens: TokenEndpoint) -> Setting:
+    filled(secure, READABLE)
+    secure.allow(USER, AclOperation.READ, READABLE)
+    setting = Setting(secure, certificates, tokens, READABLE)
+    user = setting.cluster(Listener.PASSWORD, password("PLAIN"))
+    until(lambda: READABLE in user.topics(), "it may be read")
+    return setting
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
