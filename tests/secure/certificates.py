@@ -101,7 +101,7 @@ class Identity:
             STORE_PASSWORD,
         ]
         made: list[str | Path] = ["-destkeystore", target, "-deststoretype", "JKS", "-deststorepass", STORE_PASSWORD]
-        _keytool("-importkeystore", *source, *made)
+        keytool("-importkeystore", "-noprompt", *source, *made)
         return target
 
     def _path(self, form: str) -> Path:
@@ -157,7 +157,7 @@ class Authority:
     def jks(self) -> Path:
         path = self._directory / f"{self.name}.truststore.jks"
         made: list[str | Path] = ["-keystore", path, "-storetype", "JKS", "-storepass", STORE_PASSWORD]
-        _keytool("-importcert", "-alias", "authority", "-file", self.certificate, *made)
+        keytool("-importcert", "-noprompt", "-alias", "authority", "-file", self.certificate, *made)
         return path
 
 
@@ -226,11 +226,12 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _keytool(*arguments: str | Path) -> None:
+def keytool(*arguments: str | Path) -> str:
     """Beside Java, in a JRE too."""
-    _run(find_java().path.resolve().with_name("keytool"), *arguments, "-noprompt", "-J-XX:TieredStopAtLevel=1")
+    return _run(find_java().path.resolve().with_name("keytool"), *arguments, "-J-XX:TieredStopAtLevel=1")
 
 
-def _run(*command: str | Path) -> None:
+def _run(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+    return done.stdout

@@ -3,10 +3,11 @@
 import socket
 import ssl
 import threading
+from pathlib import Path
 
 import pytest
 
-from tests.secure.certificates import STORE_PASSWORD, Certificates, Identity
+from tests.secure.certificates import STORE_PASSWORD, Certificates, Identity, keytool
 from tests.secure.ports import HOST
 
 
@@ -66,3 +67,12 @@ def test_a_key_with_a_password(certificates: Certificates) -> None:
     ssl.create_default_context().load_cert_chain(client.certificate, client.encrypted_key, STORE_PASSWORD)
     with pytest.raises(ssl.SSLError):
         ssl.create_default_context().load_cert_chain(client.certificate, client.encrypted_key, "wrong")
+
+
+@pytest.mark.parametrize("kind", ["pkcs12", "jks"])
+def test_stores_as_java_reads_them(certificates: Certificates, kind: str) -> None:
+    def entry(store: Path) -> str:
+        return keytool("-list", "-keystore", store, "-storetype", kind.upper(), "-storepass", STORE_PASSWORD)
+
+    assert "PrivateKeyEntry" in entry(getattr(certificates.client, kind))
+    assert "trustedCertEntry" in entry(getattr(certificates.authority, kind))

@@ -40,11 +40,12 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a client asked for."""
+class Given:
+    """What a client asked for, and until when its token is good."""
 
     client: str
     scope: str
+    expires: float
     fields: Mapping[str, str]
 
 
@@ -59,7 +60,7 @@ class TokenEndpoint:
         self.scopes = set(scopes)
         self.lifetime_seconds = 300.0
         self.audience = AUDIENCE
-        self.given: list[Asked] = []
+        self.given: list[Given] = []
         """One for each token that was given."""
         self.refused: list[str] = []
         """The error of each request for a token that was refused."""
@@ -137,23 +138,24 @@ class TokenEndpoint:
         scope = fields.get("scope", "")
         if not self.scopes.issuperset(scope.split()):
             raise Refused("invalid_scope", "a scope that this client may not have")
-        self.given.append(Asked(client, scope, {name: fields[name] for name in fields if name != "client_secret"}))
+        expires = int(time.time() + self.lifetime_seconds)
+        shown = {name: value for name, value in fields.items() if name != "client_secret"}
+        self.given.append(Given(client, scope, expires, shown))
         return {
-            "access_token": self._signed(client, scope),
+            "access_token": self._signed(client, scope, expires),
             "token_type": "Bearer",
             "expires_in": int(self.lifetime_seconds),
             "scope": scope,
         }
 
-    def _signed(self, client: str, scope: str) -> str:
-        now = time.time()
+    def _signed(self, client: str, scope: str, expires: int) -> str:
         claims = {
             "iss": self.issuer,
             "aud": self.audience,
             "sub": client,
             "scope": scope,
-            "iat": int(now),
-            "exp": int(now + self.lifetime_seconds),
+            "iat": int(time.time()),
+            "exp": expires,
             "jti": uuid.uuid4().hex,
         }
         return jwt.encode({"alg": ALGORITHM, "kid": self._key.kid}, claims, self._key, [ALGORITHM])
