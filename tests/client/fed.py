@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
+from logging import INFO, LogRecord
 
 import uvicorn
 
@@ -59,6 +60,9 @@ class Fed:
     def generation(self) -> int:
         return self.service.tables.registry.generation
 
+    def log(self, text: str) -> None:
+        self.service.tables.log_handler.emit(LogRecord("turnout", INFO, "", 0, text, (), None))
+
     def stop(self) -> None:
         """Streams that are open are cut."""
         self._server.should_exit = True
@@ -75,6 +79,7 @@ def main(port: str, generation: str, rows: str) -> None:
     fed = Fed(int(port))
     if int(generation):
         fed.swap(int(generation), [(str(number), number) for number in range(int(rows))])
+    fed.log("up")
     print("up", flush=True)
     while True:
         time.sleep(60)

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging import INFO, LogRecord
 from pathlib import Path
 
 import pytest
@@ -90,6 +89,7 @@ def test_what_is_on_screen_goes_on_after_the_server_was_killed_and_started_again
     ):
         table.until_shown("users_ui: 5 rows · generation 3 · ● connected", "u4")
         status.until_shown("usersTopic", "● connected")
+        log.until_shown("INFO", "up")
         until(lambda: (len(live), live.generation) == (5, 3), "the client has the rows")
         first.kill()
         for screen in (table, status):
@@ -105,7 +105,7 @@ def test_what_is_on_screen_goes_on_after_the_server_was_killed_and_started_again
             table.until_shown("users_ui: 2 rows · generation 4 · ● connected")
             status.until_shown("● connected")
             log.until_shown("Connected again.")
-            again.service.tables.log_handler.emit(LogRecord("turnout", INFO, "", 0, "back again", (), None))
+            again.log("back again")
             log.until_shown("back again")
             until(lambda: (len(live), live.generation) == (2, 4), "the client has the new rows")
             assert live.problem is None
