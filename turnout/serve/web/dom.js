@@ -49,3 +49,16 @@ export function drawn(id) {
 export function shape(root, id) {
   one(root, "svg use", SVGUseElement).setAttribute("href", `#${id}`);
 }
+
+/**
+ * The clipboard is open to pages from this machine or over HTTPS only; elsewhere a selected field has to do.
+ * @param {string} text
+ */
+export async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = made("textarea", { "aria-hidden": "true" }, text);
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}

@@ -1,8 +1,7 @@
 // @ts-check
 // The drawer: the log as it goes on, and the records that could not be used.
 
-import { made, one } from "./dom.js";
-import { copy } from "./layout_menu.js";
+import { copy, made, one } from "./dom.js";
 import { renew } from "./rows.js";
 import { moment } from "./words.js";
 

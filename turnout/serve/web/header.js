@@ -2,6 +2,7 @@
 // The header: what is shown, how it goes, and whether this page is connected. No colour says anything alone.
 
 import { one, shape } from "./dom.js";
+import { STEPS } from "./pulse.js";
 import { age, count, duration, moment, rate } from "./words.js";
 
 /** @import { About } from "./about.js" */
@@ -10,9 +11,6 @@ import { age, count, duration, moment, rate } from "./words.js";
 
 /** @type {Record<string, string>} */
 const SHAPES = { live: "shape-live", degraded: "shape-degraded", stopped: "shape-stopped" };
-
-/** A switch goes through these, in this order. */
-const STEPS = ["building", "catching up", "switching"];
 
 const CONNECTIONS = {
   connecting: { mark: "shape-busy", text: "connecting…" },

@@ -1,7 +1,7 @@
 // @ts-check
 // The menus over the panels: another panel, and what to do with the layout.
 
-import { made, one } from "./dom.js";
+import { copy, made, one } from "./dom.js";
 import { exported, imported, keep, link, linked, named, names, remember, remembered, setAside } from "./layouts.js";
 
 /** @import { About, TableKey } from "./about.js" */
@@ -249,17 +249,4 @@ function ask(question, value) {
       once: true,
     });
   });
-}
-
-/**
- * The clipboard is open to pages from this machine or over HTTPS only; elsewhere a selected field has to do.
- * @param {string} text
- */
-export async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const field = made("textarea", { "aria-hidden": "true" }, text);
-  document.body.append(field);
-  field.select();
-  document.execCommand("copy");
-  field.remove();
 }

@@ -2,6 +2,7 @@
 // The small notice over the tables: what is going on, while it is, and what came of it, for a moment.
 
 import { made } from "./dom.js";
+import { STEPS } from "./pulse.js";
 
 /** @import { About } from "./about.js" */
 /** @import { State } from "./connection.js" */
@@ -57,9 +58,9 @@ export class Notices {
     if (!before || before.generation === 0) return;
     const { left, right, join } = this.#about.fields;
     const shown = `${vitals[left]} + ${vitals[right]} (${vitals[join]})`;
-    if (["building", "catching up", "switching"].includes(vitals.state)) {
+    if (STEPS.includes(vitals.state)) {
       this.#say({ kind: "busy", text: `${capital(vitals.message)}… Until then the tables go on as they are.` });
-    } else if (vitals.generation !== before.generation && before.generation > 0) {
+    } else if (vitals.generation !== before.generation) {
       this.#say({ kind: "done", text: `Now showing ${shown}.`, action: { label: "Undo", run: this.#undo } }, MOMENT_MS);
     } else if (FAILURE.test(vitals.message) && vitals.message !== before.message) {
       this.#say({ kind: "refused", text: `${capital(vitals.message)}.`, action: this.#dismissal() });

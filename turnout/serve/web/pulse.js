@@ -22,6 +22,9 @@
 
 /** @typedef {Row & Signs} Vitals */
 
+/** The states that a switch goes through, in this order. */
+export const STEPS = ["building", "catching up", "switching"];
+
 const SILENCE_MS = 5000;
 const LOOK_MS = 1000;
 const FIRST_PAUSE_MS = 250;
