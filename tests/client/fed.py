@@ -32,9 +32,9 @@ class Fed:
         config = uvicorn.Config(create_app(self.service), log_config=None, timeout_graceful_shutdown=0)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
+        self._others = len(self._listeners)  # now: a client that comes back may be there before the next line
         self._thread.start()
         until(lambda: self._server.started, "the server answers")
-        self._others = len(self._listeners)
 
     def change(self, rows: Iterable[tuple[str, int | None]], removes: Iterable[str] = ()) -> None:
         change(self.service, rows, removes)

@@ -16,7 +16,7 @@ from turnout.config import Config, load
 from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.desired import Desired
-from turnout.orchestrator.parts import BuildEvent, CatchingUp, Failed, Ready
+from turnout.orchestrator.parts import BuildEvent, CatchingUp, Failed, Ready, SparkStarted
 from turnout.pipeline.builder import PipelineBuilder
 from turnout.pipeline.running import RunningPipeline
 from turnout.schema import JoinType, Topics
@@ -97,7 +97,7 @@ class Rig:
         self.builder.build(1, topics or self.topics, events.put)
         while True:
             match event := events.get(timeout=BUILD_SECONDS):
-                case CatchingUp():
+                case SparkStarted() | CatchingUp():
                     continue
                 case Ready():
                     assert isinstance(event.pipeline, RunningPipeline)

@@ -9,7 +9,17 @@ from turnout.control.message import ControlFields, ControlMessage
 from turnout.errors import KafkaError, TurnoutError
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import Event, History, Orchestrator
-from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Pipeline, Ready, Remembered, Status
+from turnout.orchestrator.parts import (
+    BuildEvent,
+    CatchingUp,
+    Died,
+    Failed,
+    Pipeline,
+    Ready,
+    Remembered,
+    SparkStarted,
+    Status,
+)
 from turnout.schema import JoinType, Topics
 
 DEFAULT = Desired(Topics("left", "right"), JoinType.LEFT)
@@ -159,6 +169,10 @@ class FakeBuild:
         elif not self.over:
             self._clean_up()
         self.over = True
+
+    def spark_started(self) -> None:
+        self.report(SparkStarted(self.number))
+        self.waits_for_spark = False
 
     def catch_up(self) -> None:
         self.report(CatchingUp(self.number))

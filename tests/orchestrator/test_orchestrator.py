@@ -501,8 +501,9 @@ def test_the_time_that_spark_takes_to_start_is_not_held_against_a_build() -> Non
     world.build.waits_for_spark = True
     world.pass_time(59)
     world.pass_time(59)
+    world.pass_time(10)
     assert not world.build.cancelled
-    world.build.waits_for_spark = False
+    world.build.spark_started()
     world.pass_time(59)
     assert not world.build.cancelled
     world.pass_time(2)

@@ -30,6 +30,7 @@ from turnout.orchestrator.parts import (
     Public,
     Ready,
     Remembered,
+    SparkStarted,
     Status,
     Trouble,
 )
@@ -163,7 +164,7 @@ class Orchestrator:
                     self._on_history(event)
                 case ControlMessage():
                     self._on_message(event)
-                case CatchingUp() | Ready() | Failed():
+                case SparkStarted() | CatchingUp() | Ready() | Failed():
                     self._on_build(event)
                 case Died():
                     self._on_died(event)
@@ -293,9 +294,11 @@ class Orchestrator:
     def _begin(self) -> None:
         self._attempts += 1
         self._say(State.BUILDING, f"building {self._target}")
-        deadline = self._clock() + self._settings.ready_timeout_seconds
         build = self._builder.build(self._attempts, self._target.topics, self.post)
-        self._attempt = _Attempt(self._attempts, self._target.topics, deadline, build)
+        self._attempt = _Attempt(self._attempts, self._target.topics, self._deadline(), build)
+
+    def _deadline(self) -> float:
+        return self._clock() + self._settings.ready_timeout_seconds
 
     def _cancel(self, why: str) -> None:
         if self._attempt is not None:
@@ -308,11 +311,13 @@ class Orchestrator:
         if self._attempt is not None and (self._attempt.topics != self._target.topics or self._shows(self._desired)):
             self._cancel("another state is desired")
 
-    def _on_build(self, event: CatchingUp | Ready | Failed) -> None:
+    def _on_build(self, event: SparkStarted | CatchingUp | Ready | Failed) -> None:
         self._cancel_outdated()  # or its pipeline would be shown, or its failure be told, as that of the desired state
         if self._attempt is None or event.build != self._attempt.number:
             return  # of a build that was given up, and cleans up
         match event:
+            case SparkStarted():
+                self._attempt.deadline = self._deadline()
             case CatchingUp():
                 self._say(State.CATCHING_UP, f"catching up with {self._attempt.topics}")
             case Ready():
@@ -450,7 +455,7 @@ class Orchestrator:
         now = self._clock()
         self._cancel_outdated()
         if self._attempt is not None and self._attempt.build.waits_for_spark:
-            self._attempt.deadline = now + self._settings.ready_timeout_seconds
+            self._attempt.deadline = self._deadline()
         if self._attempt is not None and self._attempt.deadline <= now:
             trouble = self._attempt.build.trouble
             self._cancel("not ready in time")

@@ -53,6 +53,13 @@ class Build(Protocol):
 
 
 @dataclass(frozen=True)
+class SparkStarted:
+    """What the build has waited for is there: from here on, time counts."""
+
+    build: int
+
+
+@dataclass(frozen=True)
 class CatchingUp:
     build: int
 
@@ -91,7 +98,7 @@ class Trouble:
 CONTROL = "control"
 """Where control messages come from."""
 
-BuildEvent = CatchingUp | Ready | Failed | Died | Trouble
+BuildEvent = SparkStarted | CatchingUp | Ready | Failed | Died | Trouble
 
 
 @dataclass(frozen=True)

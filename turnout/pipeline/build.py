@@ -9,7 +9,7 @@ from turnout.changelog.progress import Position
 from turnout.crash_points import CrashPoint, crash_point
 from turnout.errors import BuildFailed, TurnoutError
 from turnout.kafka.client import Offsets
-from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Ready, Trouble
+from turnout.orchestrator.parts import BuildEvent, CatchingUp, Died, Failed, Ready, SparkStarted, Trouble
 from turnout.pipeline.manifest import Manifest
 from turnout.pipeline.plan import Plan
 from turnout.pipeline.running import RunningPipeline
@@ -116,6 +116,7 @@ class PipelineBuild:
         self._waits_for_spark = True
         try:
             self._builder.session()
+            self._report(SparkStarted(self._number))
         finally:
             self._waits_for_spark = False
         self._check()
