@@ -17,8 +17,8 @@ from tests.waiting import until
 from turnout.address import listen
 from turnout.config import ServeConfig, load
 from turnout.serve.app import create_app
+from turnout.serve.following import Following
 from turnout.service import Service
-from turnout.tables.registry import Listener
 
 
 class Fed:
@@ -32,7 +32,6 @@ class Fed:
         config = uvicorn.Config(create_app(self.service), log_config=None, timeout_graceful_shutdown=0)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
-        self._others = len(self._listeners)  # now: a client that comes back may be there before the next line
         self._thread.start()
         until(lambda: self._server.started, "the server answers")
 
@@ -50,11 +49,8 @@ class Fed:
     @property
     def followers(self) -> int:
         """Streams of `users_ui` that are open."""
-        return len(self._listeners) - self._others
-
-    @property
-    def _listeners(self) -> list[Listener]:
-        return self.service.tables.registry._listeners["users_ui"]
+        listeners = self.service.tables.registry._listeners["users_ui"]
+        return sum(isinstance(getattr(listener, "__self__", None), Following) for listener in listeners)
 
     @property
     def generation(self) -> int:
