@@ -17,6 +17,14 @@ class ConfigError(TurnoutError):
     """A mistake in the configuration, with the file and line or the path of the key."""
 
 
+class PropertyError(ConfigError):
+    """A mistake in one property of a Kafka or of Spark, which is named so that its line can be told."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text)
+        self.name = name
+
+
 class ControlRejected(TurnoutError):
     """A control message that cannot be used; the text is its outcome."""
 
@@ -31,6 +39,10 @@ class KafkaError(TurnoutError):
 
 class TopicMissing(KafkaError):
     """A topic that is not there."""
+
+
+class NotAllowed(KafkaError):
+    """The login works, and may not do this."""
 
 
 class BuildFailed(TurnoutError):

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import SecretStr
 
-from turnout.errors import ConfigError
+from turnout.errors import PropertyError
 
 Value = TypeVar("Value")
 
@@ -39,6 +39,11 @@ class Given:
         return self._values.get(name)
 
 
+def property_of(where: str) -> str:
+    """The property in which something stands: an option is named with it, as `sasl.jaas.config (username)`."""
+    return where.partition(" ")[0]
+
+
 def agreed(what: str, said: Sequence[Said]) -> SecretStr | None:
     """The one value that all of them say; None if nobody says anything."""
     return one_of(what, [(at.where, at.value) for at in said])
@@ -48,7 +53,8 @@ def one_of(what: str, said: Sequence[tuple[str, Value]]) -> Value | None:
     """The same for values of any type. The error does not quote them: they may be secret."""
     for where, value in said[1:]:
         if value != said[0][1]:
-            raise ConfigError(
-                f"{said[0][0]} and {where} say two different {what}: keep one of them, or make them equal"
+            raise PropertyError(
+                property_of(where),
+                f"{said[0][0]} and {where} say two different {what}: keep one of them, or make them equal",
             )
     return said[0][1] if said else None

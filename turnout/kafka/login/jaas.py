@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from turnout.errors import ConfigError
+from turnout.errors import PropertyError
 from turnout.kafka.login.given import Said
 
 JAAS = "sasl.jaas.config"
@@ -57,7 +57,7 @@ def parse_jaas(text: str) -> JaasEntry:
     """The one entry of a `sasl.jaas.config`. The errors never quote it: the password may be anywhere in it."""
     head = _HEAD.match(text)
     if head is None:
-        raise ConfigError(f'{JAAS} must look like: <login module> required username="…" password="…";')
+        raise PropertyError(JAAS, f'{JAAS} must look like: <login module> required username="…" password="…";')
     options: dict[str, SecretStr] = {}
     end = head.end()
     while option := _OPTION.match(text, end):
@@ -65,9 +65,10 @@ def parse_jaas(text: str) -> JaasEntry:
         options[option["name"]] = SecretStr(option["bare"] if quoted is None else _unescape(quoted))
         end = option.end()
     if text[end:].strip() != ";":
-        raise ConfigError(
+        raise PropertyError(
+            JAAS,
             f"{JAAS} cannot be read after its option {len(options)}: options look like "
-            'name="value", a quote or backslash in a value has a backslash before it, and the last is followed by ;'
+            'name="value", a quote or backslash in a value has a backslash before it, and the last is followed by ;',
         )
     return JaasEntry(head["module"], options)
 

@@ -1,9 +1,9 @@
 """Which client knows a property. One that neither knows is a mistake, and the nearest name is a help."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from turnout.errors import ConfigError
+from turnout.errors import PropertyError
 from turnout.kafka.login.java_names import JAVA_NAMES
 from turnout.kafka.login.librdkafka_names import LIBRDKAFKA_NAMES
 from turnout.kafka.login.parse import LOGIN_NAMES
@@ -20,12 +20,18 @@ def is_librdkafkas(name: str) -> bool:
 
 
 def must_be_known(names: Iterable[str]) -> None:
-    unknown = [name for name in names if name not in _KNOWN and not is_javas(name)]
+    unknown = list(unknown_names(names))
     if unknown:
-        raise ConfigError("; ".join(_unknown(name) for name in unknown))
+        raise PropertyError(unknown[0].name, "; ".join(map(str, unknown)))
 
 
-def _unknown(name: str) -> str:
-    near = get_close_matches(name, sorted(_KNOWN), n=1)
-    advice = f"did you mean {near[0]}?" if near else "remove it"
-    return f"no Kafka client knows the property {name}: {advice}"
+def unknown_names(names: Iterable[str]) -> Iterator[PropertyError]:
+    for name in names:
+        if name not in _KNOWN and not is_javas(name):
+            near = nearest_name(name)
+            advice = f"did you mean {near}?" if near else "remove it"
+            yield PropertyError(name, f"no Kafka client knows the property {name}: {advice}")
+
+
+def nearest_name(name: str) -> str | None:
+    return next(iter(get_close_matches(name, sorted(_KNOWN), n=1)), None)

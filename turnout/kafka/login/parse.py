@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from turnout.errors import ConfigError
+from turnout.errors import PropertyError
 from turnout.kafka.login.given import Given
 from turnout.kafka.login.model import Login, Protocol
 from turnout.kafka.login.parse_sasl import SASL_NAMES, read_sasl
@@ -15,12 +15,12 @@ LOGIN_NAMES = SASL_NAMES | TLS_NAMES | {PROTOCOL}
 
 def read_login(properties: Mapping[str, str]) -> Login:
     given = Given(properties)
-    protocol = _read_protocol(given)
+    protocol = read_protocol(given)
     return Login(protocol=protocol, tls=read_tls(given, protocol), sasl=read_sasl(given, protocol))
 
 
-def _read_protocol(given: Given) -> Protocol:
+def read_protocol(given: Given) -> Protocol:
     text = (given.text(PROTOCOL) or Protocol.PLAINTEXT).upper()
     if text not in list(Protocol):
-        raise ConfigError(f"{PROTOCOL} must be one of {', '.join(Protocol)}")
+        raise PropertyError(PROTOCOL, f"{PROTOCOL} must be one of {', '.join(Protocol)}")
     return Protocol(text)

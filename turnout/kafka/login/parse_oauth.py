@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from turnout.errors import ConfigError
-from turnout.kafka.login.given import Given, Said, agreed
+from turnout.errors import PropertyError
+from turnout.kafka.login.given import Given, Said, agreed, property_of
 from turnout.kafka.login.jaas import JAAS, JaasEntry, at
 from turnout.kafka.login.model import OAuthLogin, Trust
 from turnout.kafka.login.parse_tls import read_trust
@@ -42,9 +42,9 @@ def read_oauth(given: Given, entry: JaasEntry) -> OAuthLogin:
     client_secret = agreed("client secrets", given.said(*CLIENT_SECRET) + entry.said("clientSecret"))
     scope = agreed("scopes", given.filled(SCOPE) + entry.said("scope"))
     if client_id is None:
-        raise _missing(CLIENT_ID[0], "clientId")
+        raise _missing(given, CLIENT_ID[0], "clientId")
     if client_secret is None:
-        raise _missing(CLIENT_SECRET[0], "clientSecret")
+        raise _missing(given, CLIENT_SECRET[0], "clientSecret")
     return OAuthLogin(
         endpoint=endpoint,
         client_id=client_id.get_secret_value(),
@@ -55,9 +55,10 @@ def read_oauth(given: Given, entry: JaasEntry) -> OAuthLogin:
     )
 
 
-def _missing(name: str, option: str) -> ConfigError:
-    return ConfigError(
-        f"OAUTHBEARER needs {name} ({option} in {JAAS}): the provider of tokens gives a client's id and secret"
+def _missing(given: Given, name: str, option: str) -> PropertyError:
+    return PropertyError(
+        JAAS if given.secret(JAAS) else name,
+        f"OAUTHBEARER needs {name} ({option} in {JAAS}): the provider of tokens gives a client's id and secret",
     )
 
 
@@ -69,18 +70,20 @@ def _read_endpoint_trust(given: Given, options: Mapping[str, SecretStr]) -> Trus
 
 def _must_be_client_credentials(given: Given, entry: JaasEntry) -> None:
     if (given.text(METHOD) or "oidc").lower() != "oidc":
-        raise ConfigError(f"{METHOD} must be oidc: Turnout gets tokens from {ENDPOINT}")
+        raise PropertyError(METHOD, f"{METHOD} must be oidc: Turnout gets tokens from {ENDPOINT}")
     handler = given.text(HANDLER)
     if handler is not None and handler.rpartition(".")[2] != "OAuthBearerLoginCallbackHandler":
-        raise ConfigError(
+        raise PropertyError(
+            HANDLER,
             f"{HANDLER} is a class that librdkafka has nothing like, and Turnout uses librdkafka too: "
-            f"remove it, and give {ENDPOINT} with a client's id and secret"
+            f"remove it, and give {ENDPOINT} with a client's id and secret",
         )
     unknown = sum(not _is_known(name) for name in entry.options)
     if unknown:  # not named: in an entry that is not what it seems, a name may be a piece of a secret
-        raise ConfigError(
+        raise PropertyError(
+            JAAS,
             f"{JAAS} has {unknown} option(s) that Turnout cannot give to librdkafka: it knows "
-            f"{', '.join(sorted(_OPTIONS))} and {EXTENSION_OPTION}…"
+            f"{', '.join(sorted(_OPTIONS))} and {EXTENSION_OPTION}…",
         )
 
 
@@ -91,18 +94,21 @@ def _is_known(name: str) -> bool:
 def _read_endpoint(given: Given) -> str:
     endpoint = given.text(ENDPOINT)
     if endpoint is None:
-        raise ConfigError(
+        raise PropertyError(
+            ENDPOINT,
             f"sasl.mechanism is OAUTHBEARER, but {ENDPOINT} is missing: set it to the address where the provider gives "
-            "tokens, as https://login.example.com/oauth2/token"
+            "tokens, as https://login.example.com/oauth2/token",
         )
     try:
         url = urlsplit(endpoint)
     except ValueError:
         url = urlsplit("")
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise ConfigError(f"{ENDPOINT} must be an address that begins with https:// (or http://)")
+        raise PropertyError(ENDPOINT, f"{ENDPOINT} must be an address that begins with https:// (or http://)")
     if "@" in url.netloc:
-        raise ConfigError(f"{ENDPOINT} must hold no user or password: give {CLIENT_ID[0]} and {CLIENT_SECRET[0]}")
+        raise PropertyError(
+            ENDPOINT, f"{ENDPOINT} must hold no user or password: give {CLIENT_ID[0]} and {CLIENT_SECRET[0]}"
+        )
     return endpoint
 
 
@@ -111,7 +117,7 @@ def _read_extensions(given: Given, options: Mapping[str, SecretStr]) -> dict[str
     for item in filter(None, (item.strip() for item in (given.text(EXTENSIONS) or "").split(","))):
         name, equals, value = item.partition("=")
         if not equals:
-            raise ConfigError(f"{EXTENSIONS} must look like logicalCluster=lkc-1,identityPoolId=pool-1")
+            raise PropertyError(EXTENSIONS, f"{EXTENSIONS} must look like logicalCluster=lkc-1,identityPoolId=pool-1")
         found.setdefault(name.strip(), []).append(Said(EXTENSIONS, SecretStr(value.strip())))
     for option, text in options.items():
         if option.startswith(EXTENSION_OPTION):
@@ -123,9 +129,13 @@ def _read_extensions(given: Given, options: Mapping[str, SecretStr]) -> dict[str
 def _extension(name: str, said: list[Said]) -> str:
     where = said[0].where
     if not _EXTENSION_NAME.fullmatch(name) or name == "auth":
-        raise ConfigError(f"{where}: an extension's name is of letters alone, and not auth, as in logicalCluster")
+        raise PropertyError(
+            property_of(where), f"{where}: an extension's name is of letters alone, and not auth, as in logicalCluster"
+        )
     agreed_on = agreed(f"values for the extension {name}", said)
     value = "" if agreed_on is None else agreed_on.get_secret_value()
     if not _EXTENSION_VALUE.fullmatch(value):
-        raise ConfigError(f"{where}: the extension {name} must have a value of ASCII characters, without , and \\")
+        raise PropertyError(
+            property_of(where), f"{where}: the extension {name} must have a value of ASCII characters, without , and \\"
+        )
     return value

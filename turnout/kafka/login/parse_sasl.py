@@ -2,8 +2,8 @@
 
 from pydantic import SecretStr
 
-from turnout.errors import ConfigError
-from turnout.kafka.login.given import Given, Said, agreed
+from turnout.errors import PropertyError
+from turnout.kafka.login.given import Given, Said, agreed, property_of
 from turnout.kafka.login.jaas import JAAS, NO_ENTRY, JaasEntry, at, parse_jaas
 from turnout.kafka.login.model import KerberosLogin, PasswordLogin, PasswordMechanism, Protocol, Sasl
 from turnout.kafka.login.parse_oauth import CLIENT_ID, CLIENT_SECRET, ENDPOINT, ENDPOINT_TRUST, OAUTH, read_oauth
@@ -30,8 +30,9 @@ def read_sasl(given: Given, protocol: Protocol) -> Sasl | None:
     text = given.secret(JAAS)
     entry = NO_ENTRY if text is None else parse_jaas(text.get_secret_value())
     if mechanism is None:
-        raise ConfigError(
-            f"security.protocol is {protocol}, but sasl.mechanism is missing: set it to {_mechanism_hint(entry)}"
+        raise PropertyError(
+            "security.protocol",
+            f"security.protocol is {protocol}, but sasl.mechanism is missing: set it to {_mechanism_hint(entry)}",
         )
     name = mechanism.get_secret_value()
     _must_fit(said[0].where, name, given, entry)
@@ -47,9 +48,10 @@ def read_sasl(given: Given, protocol: Protocol) -> Sasl | None:
 def _must_not_log_in(given: Given, protocol: Protocol) -> None:
     wanted = "SASL_SSL" if protocol.has_tls else "SASL_SSL (or SASL_PLAINTEXT on a network of your own)"
     for where, _ in given.filled(*_MECHANISM, JAAS, *_PASSWORD, ENDPOINT, *CLIENT_ID, *CLIENT_SECRET):
-        raise ConfigError(
+        raise PropertyError(
+            where,
             f"{where} is given, but security.protocol is {protocol}, which has no login: "
-            f"set security.protocol to {wanted}, or remove {where}"
+            f"set security.protocol to {wanted}, or remove {where}",
         )
 
 
@@ -63,17 +65,19 @@ def _must_fit(where: str, mechanism: str, given: Given, entry: JaasEntry) -> Non
     if mechanism == GSSAPI:
         return
     if mechanism not in _MODULES:
-        raise ConfigError(
+        raise PropertyError(
+            where,
             f"{where} is none that both of Turnout's Kafka clients have: "
-            f"set it to one of {', '.join(sorted(_MODULES))}, as the cluster offers"
+            f"set it to one of {', '.join(sorted(_MODULES))}, as the cluster offers",
         )
     if entry.module_name not in ("", _MODULES[mechanism]):
-        raise ConfigError(
+        raise PropertyError(
+            JAAS,
             f"{JAAS} has a login module that does not fit {where} {mechanism}: "
-            f"it needs {_MODULES[mechanism]}; change one of the two"
+            f"it needs {_MODULES[mechanism]}; change one of the two",
         )
     for name, _ in given.filled(*(_PASSWORD if mechanism == OAUTHBEARER else OAUTH)):
-        raise ConfigError(f"{name} does not fit {where} {mechanism}: remove it, or change {where}")
+        raise PropertyError(name, f"{name} does not fit {where} {mechanism}: remove it, or change {where}")
 
 
 # A user and a password
@@ -81,8 +85,8 @@ def _must_fit(where: str, mechanism: str, given: Given, entry: JaasEntry) -> Non
 
 def _read_password(mechanism: PasswordMechanism, given: Given, entry: JaasEntry) -> PasswordLogin:
     if "tokenauth" in entry.options:
-        raise ConfigError(
-            f"{at('tokenauth')}: librdkafka has no login by delegation tokens: give a user and a password"
+        raise PropertyError(
+            JAAS, f"{at('tokenauth')}: librdkafka has no login by delegation tokens: give a user and a password"
         )
     users = given.said("sasl.username") + entry.said("username")
     passwords = given.said("sasl.password") + entry.said("password")
@@ -93,9 +97,9 @@ def _read_password(mechanism: PasswordMechanism, given: Given, entry: JaasEntry)
         there = (
             f"{JAAS} has no username and no password" if entry.module else "sasl.username and sasl.password are missing"
         )
-        raise ConfigError(f"{there}: {mechanism} needs both")
+        raise PropertyError(JAAS if entry.module else "sasl.mechanism", f"{there}: {mechanism} needs both")
     given_one, missing = ("username", "password") if password is None else ("password", "username")
     where = (users or passwords)[0].where
     if where == at(given_one):
-        raise ConfigError(f"{JAAS} has no {missing}: a login needs both")
-    raise ConfigError(f"{where} is given without sasl.{missing}: a login needs both")
+        raise PropertyError(JAAS, f"{JAAS} has no {missing}: a login needs both")
+    raise PropertyError(property_of(where), f"{where} is given without sasl.{missing}: a login needs both")

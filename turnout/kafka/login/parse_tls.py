@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from turnout.errors import ConfigError
-from turnout.kafka.login.given import Given, one_of
+from turnout.errors import PropertyError
+from turnout.kafka.login.given import Given, one_of, property_of
 from turnout.kafka.login.model import (
     Identity,
     KeyStore,
@@ -51,9 +51,10 @@ def read_tls(given: Given, protocol: Protocol) -> Tls | None:
         for where, _ in given.filled(*_CERTIFICATES):
             if given.text(where) != "probe":
                 wanted = Protocol.SASL_SSL if protocol.has_sasl else Protocol.SSL
-                raise ConfigError(
+                raise PropertyError(
+                    where,
                     f"{where} is given, but security.protocol is {protocol}, which has no certificates: "
-                    f"set security.protocol to {wanted}, or remove {where}"
+                    f"set security.protocol to {wanted}, or remove {where}",
                 )
         return None
     _must_verify(given)
@@ -64,10 +65,11 @@ def read_tls(given: Given, protocol: Protocol) -> Tls | None:
 
 def _must_verify(given: Given) -> None:
     if (given.text(VERIFICATION) or "true").lower() not in ("true", "1", "t"):
-        raise ConfigError(
+        raise PropertyError(
+            VERIFICATION,
             f"{VERIFICATION} cannot be turned off, because Kafka's Java client always verifies: name the authority "
             f"that signed the broker's certificate in ssl.ca.location; if only the host name differs, set {HOST_CHECK} "
-            "to none"
+            "to none",
         )
 
 
@@ -79,7 +81,9 @@ def _read_host_check(given: Given) -> bool:
         case "" | "none":
             return False
         case _:
-            raise ConfigError(f"{HOST_CHECK} must be https (host names are checked), or none or empty (they are not)")
+            raise PropertyError(
+                HOST_CHECK, f"{HOST_CHECK} must be https (host names are checked), or none or empty (they are not)"
+            )
 
 
 def read_trust(given: Given, pem: str, java: Callable[[str], str] = str) -> Trust | None:
@@ -107,10 +111,14 @@ def _no_stray_password(
 ) -> None:
     where = java(f"{store}.password")
     if has_password and location is None:
-        raise ConfigError(f"{where} is given without {store}.location: name the store, or remove the password")
+        raise PropertyError(
+            property_of(where), f"{where} is given without {store}.location: name the store, or remove the password"
+        )
     if has_password and is_pem:
         instead = "the password of a key is ssl.key.password" if store == "ssl.keystore" else "remove it"
-        raise ConfigError(f"{where} does not fit {store}.type PEM, which has no password of its own: {instead}")
+        raise PropertyError(
+            property_of(where), f"{where} does not fit {store}.type PEM, which has no password of its own: {instead}"
+        )
 
 
 def _read_identity(given: Given) -> Identity | None:
@@ -150,5 +158,5 @@ def _read_pem_identity(given: Given, pem_store: str | None) -> PemIdentity | Non
         return None
     if chain is None or key is None:
         where, missing = (chains[0][0], "ssl.key.location") if key is None else (keys[0][0], "ssl.certificate.location")
-        raise ConfigError(f"{where} is given without {missing}: a client's certificate needs both")
+        raise PropertyError(where, f"{where} is given without {missing}: a client's certificate needs both")
     return PemIdentity(chain=chain, key=key, key_password=given.secret("ssl.key.password"))
