@@ -72,16 +72,21 @@ def tls(
 
 def sasl(trusts: st.SearchStrategy[Trust | None] = TRUSTS) -> st.SearchStrategy[Sasl]:
     passwords = st.builds(PasswordLogin, mechanism=st.sampled_from(PasswordMechanism), user=HARD, password=SECRETS)
-    tokens = st.builds(
+    # An https endpoint has something to trust: else librdkafka is told what this machine's system trusts.
+    https = _tokens("https://login.example.com/token", trusts.filter(lambda trust: trust is not None))
+    return passwords | https | _tokens("http://localhost:8080/a?b=c", trusts) | st.just(KerberosLogin())
+
+
+def _tokens(endpoint: str, trusts: st.SearchStrategy[Trust | None]) -> st.SearchStrategy[OAuthLogin]:
+    return st.builds(
         OAuthLogin,
-        endpoint=st.sampled_from(["https://login.example.com/token", "http://localhost:8080/a?b=c"]),
+        endpoint=st.just(endpoint),
         client_id=HARD,
         client_secret=SECRETS,
         scope=st.none() | FILLED,
         extensions=EXTENSIONS,
         trust=trusts,
     )
-    return passwords | tokens | st.just(KerberosLogin())
 
 
 @st.composite

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.errors import ConfigError
+from turnout.kafka.login import render_librdkafka
 from turnout.kafka.security import for_java, for_librdkafka
 
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -150,13 +151,6 @@ def test_a_store_beside_the_same_as_pem_is_javas_and_the_pem_librdkafkas(written
     assert for_java(SSL | written | pem).items() >= written.items()
 
 
-def test_a_key_that_java_cannot_read_is_refused_with_how_to_convert_it(tmp_path: Path) -> None:
-    (tmp_path / "key.pem").write_text("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n")
-    with pytest.raises(ConfigError, match="openssl pkcs8 -topk8") as refused:
-        for_java({**SSL, "ssl.certificate.pem": CHAIN, "ssl.key.location": str(tmp_path / "key.pem")})
-    assert "MIIE" not in str(refused.value)
-
-
 def test_a_certificate_file_that_is_missing_or_alone_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.certificate\.location: .*none\.pem cannot be read: No such file"):
         for_java({**SSL, "ssl.certificate.location": str(tmp_path / "none.pem"), "ssl.key.pem": KEY})
@@ -234,3 +228,22 @@ def test_kerberos_has_each_clients_own_properties() -> None:
 def test_what_a_client_is_given_does_not_show_its_secrets() -> None:
     written = {**PLAIN, "sasl.username": "ann", "sasl.password": "s3cr3t"}
     assert "s3cr3t" not in f"{for_java(written)} {for_librdkafka(written)!r}"
+
+
+TOKENS = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.client.id": "turnout",
+    "sasl.oauthbearer.client.secret": "s3cr3t",
+}
+
+
+def test_an_https_endpoint_is_trusted_as_the_system_trusts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """librdkafka's own default is a file that Debian does not have."""
+    (there := tmp_path / "there.pem").write_text(CHAIN)
+    monkeypatch.setattr(render_librdkafka, "SYSTEM_BUNDLES", (str(tmp_path / "not-there.pem"), str(there)))
+    https = {**TOKENS, "sasl.oauthbearer.token.endpoint.url": "https://login.example.com/token"}
+    assert for_librdkafka(https)["https.ca.location"] == str(there)
+    assert for_librdkafka({**https, "https.ca.location": "/own.pem"})["https.ca.location"] == "/own.pem"
+    http = {**TOKENS, "sasl.oauthbearer.token.endpoint.url": "http://localhost/token"}
+    assert "https.ca.location" not in for_librdkafka(http)

@@ -17,11 +17,11 @@ from pydantic import SecretStr
 from turnout.errors import ConfigError, SetupError
 from turnout.java import INSTALL_JAVA, find_java
 from turnout.kafka.login.model import KeyStore, TrustStore
+from turnout.kafka.login.pem import certificates_in
 
 KEYTOOL_SECONDS = 30
 """It takes about one; on a machine with nothing to spare it may take ten times as long."""
 
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
 _KEY_ENTRY = re.compile(r"^Alias name: (.*)\n(?:.*\n)??Entry type: PrivateKeyEntry$", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ class Pkcs12(NamedTuple):
 
 def listed_certificates(store: TrustStore) -> str:
     """All certificates of a store, as PEM text."""
-    return "".join(_CERTIFICATE.findall(_list("ssl.truststore", store)))
+    return certificates_in(_list("ssl.truststore", store))
 
 
 def key_as_pkcs12(store: KeyStore) -> Pkcs12:

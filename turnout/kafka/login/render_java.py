@@ -1,6 +1,5 @@
 """A login as Java's client (kafka-clients 3.9, in Spark) takes it."""
 
-import re
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -25,6 +24,7 @@ from turnout.kafka.login.parse import PROTOCOL
 from turnout.kafka.login.parse_oauth import ENDPOINT, EXTENSION_OPTION, HANDLER
 from turnout.kafka.login.parse_sasl import GSSAPI, OAUTHBEARER
 from turnout.kafka.login.parse_tls import HOST_CHECK
+from turnout.kafka.login.pem import certificates_in, is_read_by_java, without_password
 
 _PACKAGE = "org.apache.kafka.common.security"
 _PLAIN_MODULE = f"{_PACKAGE}.plain.PlainLoginModule"
@@ -101,31 +101,40 @@ def _trust(trust: Trust | None) -> dict[str, str]:
 
 
 def _identity(identity: Identity) -> dict[str, str]:
-    password = _secret("ssl.key.password", identity.key_password)
     if isinstance(identity, PemIdentity):
-        return {"ssl.keystore.type": "PEM", **_pem_identity(identity), **password}
+        return {"ssl.keystore.type": "PEM", **_pem_identity(identity)}
     return {
         "ssl.keystore.location": identity.location,
         **({} if identity.type is None else {"ssl.keystore.type": identity.type}),
         **_secret("ssl.keystore.password", identity.password),
-        **password,
+        **_secret("ssl.key.password", identity.key_password),
     }
 
 
 def _pem_identity(identity: PemIdentity) -> dict[str, str]:
     """As text, because two files would have to be one for Java's client."""
-    chain, key = identity.chain, identity.key
-    if isinstance(chain, PemFile) and chain == key:
-        return {"ssl.keystore.location": chain.location}
+    chain, key, password = identity.chain, identity.key, identity.key_password
+    if isinstance(chain, PemFile) and chain == key and _is_read_by_java(chain):
+        return {"ssl.keystore.location": chain.location, **_secret("ssl.key.password", password)}
     chain_text = _read("ssl.certificate.location", chain) if isinstance(chain, PemFile) else chain.text
-    key_text = _read("ssl.key.location", key) if isinstance(key, PemFile) else key.text.get_secret_value()
-    if not re.search(r"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----", key_text):
-        raise ConfigError(
-            "ssl.key.location is not a PKCS#8 key (BEGIN PRIVATE KEY), the only kind that Kafka's Java client reads: "
-            "convert it with `openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key` "
-            "(for a key with a password: -v1 PBE-SHA1-3DES in place of -nocrypt, Java 17 does not read PBES2)"
-        )
-    return {"ssl.keystore.certificate.chain": chain_text, "ssl.keystore.key": key_text}
+    where = "ssl.key.location" if isinstance(key, PemFile) else "ssl.key.pem"
+    key_text = _read(where, key) if isinstance(key, PemFile) else key.text.get_secret_value()
+    if not is_read_by_java(key_text):
+        key_text, password = without_password(where, key_text, password), None
+    return {
+        # The same file may hold the key, which is to be where keys are expected, and nowhere else.
+        "ssl.keystore.certificate.chain": certificates_in(chain_text) if chain == key else chain_text,
+        "ssl.keystore.key": key_text,
+        **_secret("ssl.key.password", password),
+    }
+
+
+def _is_read_by_java(file: PemFile) -> bool:
+    """One that cannot be read now may be there, and right, when it is needed."""
+    try:
+        return is_read_by_java(Path(file.location).read_text("utf-8"))
+    except (OSError, ValueError):
+        return True
 
 
 def _read(name: str, file: PemFile) -> str:

@@ -1,5 +1,7 @@
 """A login as librdkafka (confluent_kafka) takes it. It reads PEM and PKCS12: other stores become PEM text in memory."""
 
+from pathlib import Path
+
 from pydantic import SecretStr
 
 from turnout.kafka.login.model import (
@@ -20,6 +22,14 @@ from turnout.kafka.login.parse_oauth import ENDPOINT, EXTENSIONS, METHOD
 from turnout.kafka.login.parse_sasl import GSSAPI, OAUTHBEARER
 from turnout.kafka.login.parse_tls import HOST_CHECK
 from turnout.kafka.login.stores import is_pkcs12, key_as_pem, trusted_as_pem
+
+SYSTEM_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, Red Hat, Amazon Linux
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS, BSD
+)
+"""Where systems keep all the authorities that they trust in one file."""
 
 
 def render_for_librdkafka(login: Login) -> dict[str, str]:
@@ -53,8 +63,14 @@ def _oauth(login: OAuthLogin) -> dict[str, str]:
         "sasl.oauthbearer.client.secret": login.client_secret.get_secret_value(),
         **({} if login.scope is None else {"sasl.oauthbearer.scope": login.scope}),
         **({EXTENSIONS: extensions} if extensions else {}),
-        **_trust("https.ca", login.trust),
+        **_trust("https.ca", login.trust or _system_trust(login.endpoint)),
     }
+
+
+def _system_trust(endpoint: str) -> PemFile | None:
+    """For an https endpoint, librdkafka looks in one place only, which is Fedora's, even where it is told to probe."""
+    bundle = next((place for place in SYSTEM_BUNDLES if Path(place).is_file()), None)
+    return PemFile(location=bundle) if bundle and endpoint.lower().startswith("https:") else None
 
 
 def _tls(tls: Tls) -> dict[str, str]:
