@@ -112,10 +112,11 @@ def test_the_order_of_the_sections_does_not_matter() -> None:
 
 
 def test_own_properties_of_kafka_replace_the_default_ones() -> None:
-    assert dict(read("kafka: {bootstrap_servers: [a:1, b:2], enable.x: True, n: 017}").kafka) == {
+    text = "kafka: {bootstrap_servers: [a:1, b:2], enable_auto_commit: True, client.id: 017}"
+    assert dict(read(text).kafka) == {
         "bootstrap.servers": "a:1,b:2",
-        "enable.x": "true",
-        "n": "017",
+        "enable.auto.commit": "true",
+        "client.id": "017",
     }
 
 
@@ -225,21 +226,21 @@ def test_overrides_take_dotted_paths_through_properties_too() -> None:
 
 def test_variables_in_the_file_are_filled_in() -> None:
     text = """
-        kafka: {bootstrap.servers: "${HOST}:${PORT}", sasl.password: "${PW}", x: "$${PW}", y: "$${a}${PORT}$"}
+        kafka: {bootstrap.servers: "${HOST}:${PORT}", client.id: "${ID}", client.rack: "$${ID}", debug: "$${a}${PORT}$"}
         serve: {port: "${PORT}"}
     """
-    config = read(text, {"HOST": "kafka.example.com", "PORT": "9092", "PW": 'a: "${b}" #'})
+    config = read(text, {"HOST": "kafka.example.com", "PORT": "9092", "ID": 'a: "${b}" #'})
     assert dict(config.kafka) == {
         "bootstrap.servers": "kafka.example.com:9092",
-        "sasl.password": 'a: "${b}" #',
-        "x": "${PW}",
-        "y": "${a}9092$",
+        "client.id": 'a: "${b}" #',
+        "client.rack": "${ID}",
+        "debug": "${a}9092$",
     }
     assert config.serve.port == 9092
 
 
 def test_a_variable_of_turnout_is_taken_as_it_is() -> None:
-    assert read("", {"TURNOUT_KAFKA__SASL__PASSWORD": "${no}"}).kafka["sasl.password"] == "${no}"
+    assert read("", {"TURNOUT_KAFKA__CLIENT__ID": "${no}"}).kafka["client.id"] == "${no}"
 
 
 def test_a_variable_that_is_not_set_is_named_with_its_place() -> None:
@@ -263,7 +264,132 @@ def test_a_broken_variable_is_not_quoted_for_it_may_be_a_password(value: str) ->
     assert "hush" not in line
 
 
+# Files
+
+
+@pytest.fixture
+def secret() -> str:
+    """The path of a file with a secret in it."""
+    Path("password").write_text("hush\n")
+    return str(Path("password").absolute())
+
+
+PLAIN_LOGIN = "bootstrap.servers: 'a:1', security.protocol: SASL_SSL, sasl.mechanism: PLAIN"
+
+
+@pytest.mark.parametrize("written", ["file:{}", "${{file:{}}}"])
+def test_a_secret_may_be_in_a_file_which_is_read_whenever_it_is_asked_for(secret: str, written: str) -> None:
+    reference = written.format(secret)
+    config = read(f"kafka: {{{PLAIN_LOGIN}, sasl.username: ann, sasl.password: '{reference}'}}")
+    assert config.kafka["sasl.password"] == "hush"
+    Path(secret).write_text("changed")
+    assert config.kafka["sasl.password"] == "changed"
+    assert config.kafka.files == {secret}
+    assert config.masked()["kafka"]["sasl.password"] == reference
+
+
+def test_a_file_may_be_a_part_of_a_value_and_the_rest_of_a_secret_does_not_show(secret: str) -> None:
+    jaas = f'PlainLoginModule required username="ann" password="x${{file:{secret}}}y";'
+    config = read(f"kafka: {{{PLAIN_LOGIN}, sasl.jaas.config: '{jaas}', client.id: 'on-${{file:{secret}}}'}}")
+    assert config.kafka["sasl.jaas.config"] == 'PlainLoginModule required username="ann" password="xhushy";'
+    assert config.kafka["client.id"] == "on-hush"
+    masked = config.masked()["kafka"]
+    assert (masked["sasl.jaas.config"], masked["client.id"]) == (
+        f"***${{file:{secret}}}***",
+        f"on-${{file:{secret}}}",
+    )
+
+
+def test_what_looks_like_a_file_is_one_only_where_it_can_be(secret: str) -> None:
+    text = f"""
+        kafka: {{bootstrap.servers: "a:1", client.id: "$${{file:{secret}}}", client.rack: "${{RACK}}"}}
+        bus: {{bootstrap.servers: "b:1", security.protocol: SSL, ssl.ca.location: "file:{secret}"}}
+        state_dir: "$${{file:x}}"
+    """
+    config = read(text, {"RACK": "${file:/none}"})
+    assert (config.kafka["client.id"], config.kafka["client.rack"]) == (f"${{file:{secret}}}", "${file:/none}")
+    assert config.bus["ssl.ca.location"] == f"file:{secret}"
+    assert config.state_dir == Path("${file:x}")
+    Path("turnout.yaml").write_text(to_yaml(config.masked()))
+    assert load(None, env={}) == config
+
+
+def test_a_variable_of_turnout_may_name_a_file(secret: str) -> None:
+    config = read(
+        f"kafka: {{{PLAIN_LOGIN}, sasl.username: ann}}", {"TURNOUT_KAFKA__SASL__PASSWORD": f"${{file:{secret}}}"}
+    )
+    assert config.kafka["sasl.password"] == "hush"
+
+
+def test_a_file_that_cannot_be_read_is_a_mistake_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "binary").write_bytes(b"hush\xff")
+    text = f"""\
+        kafka:
+          bootstrap.servers: a:1
+          sasl.password: file:/none/password
+          sasl.username: ${{file:{tmp_path}/empty}}
+        bus:
+          bootstrap.servers: a:1
+          ssl.key.pem: file:{tmp_path}/binary
+        spark:
+          conf:
+            spark.x.token: ${{file:{tmp_path}}}
+        serve:
+          host: ${{file:/none}}
+    """
+    assert mistakes(text) == [
+        "turnout.yaml:3: kafka.sasl.password: the file /none/password cannot be read: No such file or directory",
+        f"turnout.yaml:4: kafka.sasl.username: the file {tmp_path}/empty is empty",
+        f"turnout.yaml:7: bus.ssl.key.pem: the file {tmp_path}/binary is not a text in UTF-8",
+        f"turnout.yaml:10: spark.conf.spark.x.token: the file {tmp_path} cannot be read: Is a directory",
+        "turnout.yaml:12: serve.host: '${file:' needs a path and '}', and stands only in properties, as in kafka",
+    ]
+
+
 # Mistakes
+
+
+def test_mistakes_in_logins_are_reported_each_with_its_line() -> None:
+    text = """\
+        kafka:
+          bootstrap.servers: a:1
+          security.protocol: SASL_SSL
+          sasl.mechanism: PLAIN
+          sasl.username: ann
+          sasl.jaas.config: PlainLoginModule required username=bob password=hush;
+          ssl.keystore.password: hush
+          fetch.max.byte: 1
+        bus:
+          bootstrap.servers: b:1
+          security.protocol: SSSL
+        control:
+          kafka:
+            security.protocol: SASL_PLAINTEXT
+            sasl.pasword: hush
+        serve:
+          port: x
+    """
+    found = mistakes(text)
+    assert [line.rpartition(": ")[0].split(": ")[:2] for line in found] == [
+        ["turnout.yaml:6", "kafka.sasl.jaas.config"],
+        ["turnout.yaml:7", "kafka.ssl.keystore.password"],
+        ["turnout.yaml:8", "kafka.fetch.max.byte"],
+        ["turnout.yaml:11", "bus.security.protocol"],
+        ["turnout.yaml:13", "control.kafka.bootstrap.servers"],
+        ["turnout.yaml:15", "control.kafka.sasl.pasword"],
+        ["turnout.yaml:17", "serve.port"],
+    ]
+    assert "say two different users" in found[0]
+    assert "did you mean fetch.max.bytes?" in found[2]
+    assert "did you mean sasl.password?" in found[5]
+    assert "hush" not in "".join(found)
+
+
+def test_the_control_topic_may_be_on_a_kafka_of_its_own() -> None:
+    config = read("control: {topic: users, kafka: {bootstrap.servers: 'control.example.com:9092'}}")
+    assert dict(config.control.kafka) == {"bootstrap.servers": "control.example.com:9092"}
+    assert not read("control: {topic: x}").control.kafka
 
 
 def test_all_mistakes_are_reported_each_with_its_line() -> None:
@@ -442,8 +568,15 @@ def test_a_name_that_kafka_takes_is_a_topic(name: str) -> None:
 # Secrets
 
 SECRETS = """\
-kafka: {bootstrap.servers: "a:1", sasl.username: ann, sasl.password: hush, sasl.jaas.config: 'x password="hush";'}
-bus: {bootstrap.servers: "b:1", ssl.key.pem: hush}
+kafka:
+  bootstrap.servers: "a:1"
+  security.protocol: SASL_SSL
+  sasl.mechanism: PLAIN
+  sasl.username: ann
+  sasl.password: hush
+  sasl.jaas.config: 'PlainLoginModule required username=ann password="hush";'
+bus: {bootstrap.servers: "b:1", security.protocol: SSL, ssl.key.pem: hush, ssl.certificate.pem: ann}
+control: {kafka: {bootstrap.servers: "c:1", security.protocol: SSL, ssl.keystore.location: x, ssl.key.password: hush}}
 spark: {conf: {spark.ssl.keyPassword: hush, spark.driver.extraJavaOptions: -Dpassword=hush}}
 """
 
@@ -454,6 +587,8 @@ def test_secrets_are_read_but_never_shown() -> None:
     masked = config.masked()
     assert masked["kafka"] == {
         "bootstrap.servers": "a:1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
         "sasl.username": "ann",
         "sasl.password": "***",
         "sasl.jaas.config": "***",
@@ -500,7 +635,9 @@ def test_a_config_made_in_code_shows_no_secret_in_its_errors() -> None:
 
 
 @given(
-    values=st.dictionaries(st.sampled_from(["client.id", "client.rack", "x.y"]), st.text(st.characters(codec="utf-8")))
+    values=st.dictionaries(
+        st.sampled_from(["client.id", "client.rack", "debug"]), st.text(st.characters(codec="utf-8"))
+    )
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @example(values={"client.id": "$${a}${b}$$${c"})
@@ -650,6 +787,8 @@ def blocks(kind: str) -> list[str]:
 def test_the_documents_examples_load() -> None:
     examples = blocks("yaml")
     assert len(examples) >= 3
+    Path("password").write_text("hush")
+    examples = [text.replace("/run/secrets/kafka-password", str(Path("password").absolute())) for text in examples]
     configs = [read(text, {"KAFKA_USER": "ann", "KAFKA_PASSWORD": "hush"}) for text in examples]
     assert any(config.join_schema().key_type is ColumnType.LONG for config in configs)
 

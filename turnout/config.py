@@ -1,6 +1,7 @@
 """What Turnout is told: the tables, their join, and how to run. `load` gives a Config or all mistakes at once."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,11 +11,20 @@ from types import MappingProxyType
 from typing import Annotated, Any, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
-from turnout.config_checks import Problem, join_problems, servers_problems
-from turnout.config_layers import Draft, Key, Mistake, nearest, shape_of
+from turnout.config_checks import Problem, join_problems, kafka_problems, reference_problems
+from turnout.config_layers import Draft, Key, Mistake, Shape, nearest, shape_of
 from turnout.errors import ConfigError
 from turnout.properties import KafkaProperties, Properties
 from turnout.schema import (
@@ -142,6 +152,10 @@ class JoinConfig(_Section):
 
 class ControlConfig(_Section):
     topic: Topic = Field(default="control", description="the topic of the control messages")
+    kafka: KafkaProperties = Field(
+        default=KafkaProperties({}),
+        description="properties of the Kafka with the control topic; none: the same as `kafka`",
+    )
 
 
 class SparkConfig(_Section):
@@ -184,7 +198,7 @@ class Config(_Section):
     """The whole configuration, checked."""
 
     kafka: KafkaProperties = Field(
-        description="properties of the Kafka with the data and control topics, in Java's or librdkafka's spelling"
+        description="properties of the Kafka with the data topics, in Java's or librdkafka's spelling"
     )
     tables: dict[TableName, TableConfig] = Field(
         description="the two tables, by name: `<name>` is shown as `<name>_ui`"
@@ -205,8 +219,10 @@ class Config(_Section):
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
         problems = [
-            *servers_problems("kafka", self.kafka),
-            *(servers_problems("bus", self.bus) if self.bus else ()),
+            *kafka_problems(("kafka",), self.kafka),
+            *(kafka_problems(("bus",), self.bus) if self.bus else ()),
+            *(kafka_problems(("control", "kafka"), self.control.kafka) if self.control.kafka else ()),
+            *reference_problems(("spark", "conf"), self.spark.conf),
             *join_problems(self.tables, self.join, self.control),
         ]
         if problems:
@@ -229,7 +245,7 @@ class Config(_Section):
 
 def to_yaml(masked: Mapping[str, Any]) -> str:
     """What `Config.masked` gives, as a file that `load` reads back to the same config, but for the secrets."""
-    return yaml.dump(_escaped(masked), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(_escaped(masked, SHAPE), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -242,10 +258,14 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
-def _escaped(value: Any) -> Any:
+def _escaped(value: Any, shape: Shape, *, is_property: bool = False) -> Any:
     if isinstance(value, Mapping):
-        return {name: _escaped(item) for name, item in value.items()}
-    return value.replace("${", "$${") if isinstance(value, str) else value
+        in_properties = shape.properties is not None
+        return {name: _escaped(item, shape.at((name,)), is_property=in_properties) for name, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    # A property is shown as it has to be written, as far as it speaks of files.
+    return re.sub(r"\$\{(?!file:)", "$${", value) if is_property else value.replace("${", "$${")
 
 
 SHAPE = shape_of(Config)
@@ -356,15 +376,26 @@ def _missing(key: Key) -> str:
 def _problems_of_valid_sections(values: Mapping[str, object]) -> list[Problem]:
     """What can be said about how the sections fit together although some have mistakes in themselves."""
     problems: list[Problem] = []
-    for section in ("kafka", "bus"):
-        properties = values.get(section)
-        if isinstance(properties, dict) and (properties or section == "kafka"):
-            problems += servers_problems(section, properties)
+    control = values.get("control")
+    sections: dict[Key, object] = {("kafka",): values.get("kafka"), ("bus",): values.get("bus")}
+    if isinstance(control, dict):
+        sections["control", "kafka"] = control.get("kafka")
+    for section, written in sections.items():
+        properties = _valid_properties(written)
+        if properties is not None and (properties or section == ("kafka",)):
+            problems += kafka_problems(section, properties)
     tables, join = values.get("tables"), _valid(JoinConfig, values.get("join"))
     if isinstance(tables, dict) and join is not None:
         sides = {name: _valid(TableConfig, table) for name, table in tables.items()}
-        problems += join_problems(sides, join, _valid(ControlConfig, values.get("control")))
+        problems += join_problems(sides, join, _valid(ControlConfig, control))
     return problems
+
+
+def _valid_properties(values: object) -> KafkaProperties | None:
+    try:
+        return TypeAdapter(KafkaProperties).validate_python(values)
+    except ValidationError:
+        return None
 
 
 _AnySection = TypeVar("_AnySection", bound=BaseModel)

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from turnout.errors import PropertyError
+from turnout.kafka.login.mistakes import mistakes_in
+from turnout.properties import Properties
 from turnout.schema import ColumnType, JoinSchema
 
 if TYPE_CHECKING:
@@ -11,9 +14,26 @@ if TYPE_CHECKING:
 Problem = tuple[tuple[str, ...], str]
 
 
-def servers_problems(section: str, properties: Mapping[str, str]) -> Iterator[Problem]:
+def kafka_problems(section: tuple[str, ...], properties: Properties) -> Iterator[Problem]:
+    """What is wrong with the properties of a Kafka, as far as it can be told without it."""
+    unreadable = list(reference_problems(section, properties))
+    if unreadable:
+        yield from unreadable
+        return
     if not properties.get("bootstrap.servers"):
-        yield (section, "bootstrap.servers"), "missing; a broker's address, or several with commas: host:port,host:port"
+        text = "missing; a broker's address, or several with commas: host:port,host:port"
+        yield (*section, "bootstrap.servers"), text
+    for mistake in mistakes_in(properties):
+        yield (*section, mistake.name), str(mistake)
+
+
+def reference_problems(section: tuple[str, ...], properties: Properties) -> Iterator[Problem]:
+    """Values that refer to a file which cannot be read."""
+    for name in properties:
+        try:
+            properties[name]
+        except PropertyError as error:
+            yield (*section, name), str(error).removeprefix(f"{name}: ")
 
 
 def join_problems(
@@ -49,7 +69,7 @@ def _topic_problems(tables: "Mapping[str, TableConfig | None]", control: "Contro
     topics: dict[tuple[str, ...], str] = {
         ("tables", name, "topic"): table.topic for name, table in tables.items() if table
     }
-    if control:
+    if control and not control.kafka:  # on another Kafka, its name is its own
         topics["control", "topic"] = control.topic
     for key, topic in topics.items():
         other = owners.setdefault(topic, ".".join(key))

@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel
 
 from turnout.properties import Properties
+from turnout.references import escaped
 
 Key = tuple[str, ...]
 ENV_PREFIX = "TURNOUT_"
@@ -226,7 +227,7 @@ def _property_name(properties: type[Properties], parts: list[str], present: Iter
 class _YamlReader:
     """Turns a YAML text into entries, with the line of each key."""
 
-    def __init__(self, source: str, shape: Shape, fill: Callable[[str], str] | None) -> None:
+    def __init__(self, source: str, shape: Shape, fill: "Fill | None") -> None:
         self.mistakes: list[Mistake] = []
         self._source = source
         self._shape = shape
@@ -296,7 +297,7 @@ class _YamlReader:
         if kind == "bool" and text.lower() in ("true", "false"):  # YAML 1.2: yes, no, on and off are words
             return text.lower()
         try:
-            return self._fill(text) if self._fill else text
+            return self._fill(text, self._shape.at(key[:-1]).properties is not None) if self._fill else text
         except ValueError as error:
             self._mistake(node, key, str(error))
             return text
@@ -325,19 +326,36 @@ def _hide(quoted: re.Match[str]) -> str:
     return quoted[0] if len(quoted[2]) == 1 or quoted[2].startswith("<") else "'…'"
 
 
-def _fill_from(env: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that puts the environment's values in place of `${NAME}`, and `${` in place of `$${`."""
+Fill = Callable[[str, bool], str]
+"""Of a text, and whether it is a property's value."""
 
-    def replace(found: re.Match[str]) -> str:
-        if found[0] == "$${":
-            return "${"
-        name = found["name"]
-        if not found["end"] or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise ValueError(
-                "'${' must be followed by the name of an environment variable and '}'; '$${' is a plain '${'"
-            )
-        if name not in env:
-            raise ValueError(f"the environment variable {name} is not set ('$${{' is a plain '${{')")
-        return env[name]
 
-    return lambda text: re.sub(r"\$\$\{|\$\{(?P<name>[^}]*)(?P<end>\}?)", replace, text)
+def _fill_from(env: Mapping[str, str]) -> Fill:
+    """A function that puts the environment's values in place of `${NAME}`, and `${` in place of `$${`.
+
+    In a property's value, `${file:…}` stays, and so does the `$${file:` that is none: properties read files themselves.
+    """
+
+    def fill(text: str, in_property: bool) -> str:
+        def replace(found: re.Match[str]) -> str:
+            if found["plain"]:
+                return found[0] if in_property and found["file"] else found[0][1:]
+            name = found["name"]
+            if in_property and found["end"] and re.fullmatch("file:.+", name, re.DOTALL):
+                return found[0]
+            value = _variable(name if found["end"] else "", env)
+            return escaped(value) if in_property else value
+
+        return re.sub(r"(?P<plain>\$\$\{(?P<file>file:)?)|\$\{(?P<name>[^}]*)(?P<end>\}?)", replace, text)
+
+    return fill
+
+
+def _variable(name: str, env: Mapping[str, str]) -> str:
+    if name.startswith("file:"):
+        raise ValueError("'${file:' needs a path and '}', and stands only in properties, as in kafka")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError("'${' must be followed by the name of an environment variable and '}'; '$${' is a plain '${'")
+    if name not in env:
+        raise ValueError(f"the environment variable {name} is not set ('$${{' is a plain '${{')")
+    return env[name]

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
+
+from turnout.errors import ConfigError, PropertyError
+from turnout.references import Value, parse, plain
 
 MASK = "***"
 
@@ -23,8 +26,11 @@ _SECRET_VALUE = re.compile(r"://[^/\s]*@|PRIVATE KEY|(passw\w*|passphrase|secret
 
 def is_secret(name: str, value: str) -> bool:
     """Whether the value of this property must not be shown."""
-    named_so = _SECRET_NAME.search(name) is not None and _PUBLIC_NAME.search(name) is None
-    return named_so or _SECRET_VALUE.search(value) is not None
+    return is_named_secret(name) or _SECRET_VALUE.search(value) is not None
+
+
+def is_named_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None and _PUBLIC_NAME.search(name) is None
 
 
 def as_text(value: object) -> object:
@@ -42,21 +48,44 @@ _PropertyText = Annotated[str, BeforeValidator(as_text)]
 
 
 class Properties(Mapping[str, str]):
-    """Properties of a client: read them as a dict; printed, dumped or logged, their secrets are masked."""
+    """Properties of a client: read them as a dict; printed, dumped or logged, their secrets are masked.
+
+    A value may refer to files, which are read whenever it is: see turnout.references.
+    """
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = {self.spelled(name): value for name, value in values.items()}
+        """`values` as a person wrote them."""
+        self._values = {
+            self.spelled(name): parse(value, is_secret=is_named_secret(name)) for name, value in values.items()
+        }
+
+    @classmethod
+    def plain(cls, values: Mapping[str, str]) -> Self:
+        """Values that are what they are: nothing in them is a reference."""
+        properties = cls({})
+        properties._values = {cls.spelled(name): plain(value) for name, value in values.items()}
+        return properties
 
     @staticmethod
     def spelled(name: str) -> str:
         """The property's own name for what a person wrote."""
         return name
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that values refer to."""
+        return frozenset().union(*(value.files for value in self._values.values()))
+
     def masked(self) -> dict[str, str]:
-        return {name: MASK if value and is_secret(name, value) else value for name, value in self.items()}
+        """As they were written: what refers to a file shows, what is a secret does not."""
+        return {name: _masked(name, value) for name, value in self._values.items()}
 
     def __getitem__(self, name: str) -> str:
-        return self._values[name]
+        value = self._values[name]
+        try:
+            return value.read()
+        except ConfigError as error:
+            raise PropertyError(name, f"{name}: {error}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -64,17 +93,32 @@ class Properties(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __eq__(self, other: object) -> bool:
+        """Two that are written alike are equal, whatever is in the files that they refer to."""
+        return self._values == other._values if isinstance(other, Properties) else super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.masked()})"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Any mapping of names to plain values is taken; a dump is masked, so that no dump can give a secret away."""
-        return core_schema.no_info_after_validator_function(
-            cls,
+        return core_schema.no_info_wrap_validator_function(
+            lambda value, written: value if isinstance(value, cls) else cls(written(value)),
             handler.generate_schema(dict[str, _PropertyText]),
             serialization=core_schema.plain_serializer_function_ser_schema(cls.masked),
         )
+
+
+def _masked(name: str, value: Value) -> str:
+    written = value.written()
+    return value.written(MASK) if written and is_secret(name, written) else written
 
 
 class KafkaProperties(Properties):

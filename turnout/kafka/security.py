@@ -30,4 +30,4 @@ def _translated(
 ) -> Properties:
     must_be_known(properties)
     passed = {name: value for name, value in properties.items() if is_known(name) and name not in LOGIN_NAMES}
-    return Properties({**passed, **render(read_login(properties))})
+    return Properties.plain({**passed, **render(read_login(properties))})
