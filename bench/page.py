@@ -41,8 +41,8 @@ class Report:
     rows: int
     first_rows_ms: list[float]
     scrolling: dict[str, float]
-    phases: list[tuple[int, Phase]]
-    """So many pages open, and what came of it."""
+    phases: list[tuple[str, Phase]]
+    """Who looks on, and what came of it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +67,7 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
         Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
         Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
         Child("bench.browser", f"http://{HOST}:{rig.port}/") as browser,
+        Child("bench.viewers", f"ws://{HOST}:{rig.port}/perspective") as viewers,
     ):
         recorder, joined = Recorder(), rig.service.tables.names.joined
         registry = rig.service.tables.registry
@@ -82,13 +83,22 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
         scrolling = _ask(browser, "scroll", 1)
         _ask(browser, "close", 0)
         phases = []
-        for pages in [count for _ in range(options.repeat) for count in (0, options.pages)]:
-            tell(f"{options.rate:,} messages a second with {pages} pages open …")
-            _ask(browser, "open", pages)
-            phases.append((pages, measured.phase(options.rate, options.seconds)))
+        for elsewhere, here in [(0, 0), (options.pages, 0), (0, options.pages)] * options.repeat:
+            who = _who(elsewhere, here)
+            tell(f"{options.rate:,} messages a second, watched by {who} …")
+            viewers.ask({"viewers": elsewhere})
+            _ask(browser, "open", here)
+            phases.append((who, measured.phase(options.rate, options.seconds)))
             _ask(browser, "close", 0)
+            viewers.ask({"viewers": 0})
         rows = registry.snapshot(joined).rows.height
         return Report(this_machine(rig.parts), load_before, rows, first_rows, scrolling, phases)
+
+
+def _who(elsewhere: int, here: int) -> str:
+    if elsewhere:
+        return f"{elsewhere} elsewhere"
+    return f"{here} here" if here else "nobody"
 
 
 def _open_once(browser: Child) -> float:
@@ -117,15 +127,18 @@ def _show(report: Report, console: Console) -> None:
     table = Table(
         title="Message produced → row in the live table, in milliseconds", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for heading in ("pages open", "msg/s", "p50", "p99", "max", "service, cores"):
+    for heading in ("watched by", "msg/s", "p50", "p99", "max", "service, cores"):
         table.add_column(heading, justify="right")
-    for pages, phase in report.phases:
+    for who, phase in report.phases:
         figures = phase.live_table
         times = [f"{value:.1f}" if value is not None else "–" for value in (figures.p50, figures.p99, figures.max)]
-        table.add_row(str(pages), f"{phase.sent_per_second:,.0f}", *times, f"{phase.cores.get('service', 0):.2f}")
+        table.add_row(who, f"{phase.sent_per_second:,.0f}", *times, f"{phase.cores.get('service', 0):.2f}")
     machine = report.machine
     console.print(
-        table, f"{machine.cores} cores, the browser on the same ones, niced; Turnout {machine.turnout}.", sep="\n"
+        table,
+        f"{machine.cores} cores; pages here are drawn by a browser on the same ones, niced; viewers elsewhere ask what "
+        f"a page asks, and draw nothing. Turnout {machine.turnout}.",
+        sep="\n",
     )
 
 

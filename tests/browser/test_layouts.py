@@ -19,16 +19,7 @@ THEMES = """() => [...document.querySelectorAll("perspective-viewer, perspective
   .map((each) => getComputedStyle(each).backgroundColor)"""
 
 DEFAULT = sorted(
-    [
-        "final_ui",
-        "users_ui",
-        "accounts_ui",
-        "balance by accountType",
-        "orchestrator_status",
-        "orchestrator_logs",
-        "control_raw",
-        "rejected_ui",
-    ]
+    ["final_ui", "users_ui", "accounts_ui", "balance by accountType", "orchestrator_status", "orchestrator_logs"]
 )
 
 

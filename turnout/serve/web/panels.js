@@ -91,16 +91,20 @@ export class Panels {
     }
   }
 
-  /** @returns {Arrangement} the one that a newcomer sees */
+  /**
+   * The first rows wait for every panel, so there are no more than a newcomer looks at: control messages and rejected
+   * records are in the drawer, and their tables a click away.
+   * @returns {Arrangement} the one that a newcomer sees
+   */
   initial() {
     const sides = tabs("left", "right");
     const chart = this.#chart();
     const beside = chart ? split("vertical", [0.5, 0.5], tabs("chart"), sides) : sides;
     const data = split("horizontal", [0.64, 0.36], tabs("joined"), beside);
-    const below = split("horizontal", [0.64, 0.36], tabs("logs", "control", "rejected"), tabs("status"));
+    const below = split("horizontal", [0.5, 0.5], tabs("logs"), tabs("status"));
     const layout = split("vertical", [0.72, 0.28], data, below);
     /** @type {TableKey[]} */
-    const keys = ["joined", "left", "right", "status", "logs", "control", "rejected"];
+    const keys = ["joined", "left", "right", "status", "logs"];
     const panels = Object.fromEntries(keys.map((key) => [key, this.#panel(key)]));
     return { workspace: { layout, panels: chart ? { ...panels, chart } : panels }, active: "joined" };
   }
