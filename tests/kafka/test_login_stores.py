@@ -95,6 +95,15 @@ def test_a_jks_keystore_is_certificate_and_key_for_librdkafka_and_leaves_no_file
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_that_is_replaced_is_read_anew(stores: Stores, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other, store = Stores(tmp_path / "other"), tmp_path / "trust.jks"
+    for now in (stores, other, stores):
+        store.write_bytes(now.trust.read_bytes())
+        own = for_librdkafka({**SSL, "ssl.truststore.location": str(store), "ssl.truststore.password": PASSWORD})
+        assert one_line_per_text(own["ssl.ca.pem"]) == one_line_per_text(now.certificate)
+
+
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_a_wrong_password_is_named_and_not_quoted(stores: Stores, kind: str) -> None:
     location = stores.trust if kind == "JKS" else stores.trust_p12

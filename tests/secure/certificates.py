@@ -75,6 +75,19 @@ class Identity:
         return target
 
     @cached_property
+    def usual_encrypted_key(self) -> Path:
+        """PKCS#8 with a password, as OpenSSL encrypts it by itself (PBES2)."""
+        password = BestAvailableEncryption(STORE_PASSWORD.encode())
+        text = self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, password)
+        return self._write("usual-encrypted-key.pem", text)
+
+    @cached_property
+    def traditional_key(self) -> Path:
+        """Of the kind that OpenSSL made before PKCS#8: BEGIN EC PRIVATE KEY."""
+        text = self._private.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+        return self._write("traditional-key.pem", text)
+
+    @cached_property
     def pem(self) -> Path:
         """Key and certificate in one file: Java's keystore of the type PEM."""
         return self._write("pair.pem", self.key.read_bytes() + self.certificate.read_bytes())
@@ -82,6 +95,10 @@ class Identity:
     @cached_property
     def encrypted_pem(self) -> Path:
         return self._write("encrypted-pair.pem", self.encrypted_key.read_bytes() + self.certificate.read_bytes())
+
+    @cached_property
+    def usual_encrypted_pem(self) -> Path:
+        return self._write("usual-pair.pem", self.usual_encrypted_key.read_bytes() + self.certificate.read_bytes())
 
     @cached_property
     def pkcs12(self) -> Path:

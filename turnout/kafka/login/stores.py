@@ -1,5 +1,6 @@
 """Java's stores of certificates and keys, read for librdkafka as PEM text: PKCS12 by `cryptography`, JKS by keytool."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _JAVA_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """How JKS and JCEKS files begin."""
+_REMEMBERED = 8
+"""Stores of each kind: a configuration has three Kafkas at most."""
 
 
 def is_pkcs12(store: KeyStore) -> bool:
@@ -29,7 +32,7 @@ def trusted_as_pem(store: TrustStore) -> str:
     """The certificates of a truststore."""
     content = _content("ssl.truststore", store)
     if content.startswith(_JAVA_MAGIC):
-        certificates = listed_certificates(store)
+        certificates = _jks_certificates(store, content)
     else:
         certificates = _certificates(_pkcs12(store.location, content, store.password))
     if not certificates:
@@ -39,9 +42,21 @@ def trusted_as_pem(store: TrustStore) -> str:
 
 def key_as_pem(store: KeyStore) -> PemIdentity:
     """The client's certificate and key of a JKS keystore. The key is not encrypted: it stays in memory."""
+    return _jks_key(store, _content("ssl.keystore", store))
+
+
+# Remembered by what the file holds: keytool takes seconds, and a login is written for its clients again and again.
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _jks_certificates(store: TrustStore, content: bytes) -> str:  # noqa: ARG001
+    return listed_certificates(store)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _jks_key(store: KeyStore, content: bytes) -> PemIdentity:  # noqa: ARG001
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    _content("ssl.keystore", store)
     copy = key_as_pkcs12(store)
     found = _pkcs12(store.location, copy.content, copy.password)
     if found.key is None:
