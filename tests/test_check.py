@@ -1,3 +1,5 @@
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,6 @@ from turnout.cli import app
 from turnout.config import Config, ServeConfig, load
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnout.kafka.client.REQUEST_SECONDS", 0.2)
-
-
 def config(tmp_path: Path, **overrides: object) -> Config:
     nowhere = {"kafka.bootstrap.servers": "127.0.0.1:1", "state_dir": str(tmp_path / "deep" / "state"), "serve.port": 0}
     return load(None, env={}, overrides={**nowhere, **{k.replace("__", "."): v for k, v in overrides.items()}})
@@ -23,16 +20,73 @@ def found(settings: Config) -> dict[str, Finding]:
     return {finding.subject: finding for finding in findings(settings)}
 
 
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield "{}:{}".format(*listening.getsockname())
+
+
 def test_without_kafka_its_topics_are_not_checked_and_the_rest_is(tmp_path: Path) -> None:
     result = found(config(tmp_path))
-    assert result["Kafka"].verdict is Verdict.FAILED
-    assert "Kafka at 127.0.0.1:1 does not answer" in result["Kafka"].text
-    assert "`bootstrap.servers`" in result["Kafka"].text
-    for subject in ("topic users (users)", "topic accounts (accounts)", "topic control (control messages)"):
+    assert result["kafka, properties"].verdict is Verdict.OK
+    assert result["kafka 127.0.0.1:1, resolve"].verdict is Verdict.OK
+    connect = result["kafka 127.0.0.1:1, connect"]
+    assert connect.verdict is Verdict.FAILED
+    assert connect.text == "nothing listens on 127.0.0.1:1 (connection refused)"
+    assert "`listeners` names its ports" in connect.remedy
+    for subject in (
+        "kafka 127.0.0.1:1, TLS",
+        "kafka 127.0.0.1:1, login",
+        "kafka, brokers",
+        "describe topic users (users)",
+        "read topic accounts (accounts)",
+        "publish to topic control (control messages)",
+    ):
         assert result[subject].verdict is Verdict.NOT_CHECKED
+        assert result[subject].text == "needs kafka 127.0.0.1:1, connect"
     for subject in ("Python", "Java", "bus", "state directory", "port"):
         assert result[subject].verdict is Verdict.OK, result[subject]
     assert result["bus"].text.startswith("embedded")
+
+
+def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
+    result = found(config(tmp_path, kafka__bootstrap__servers="kafka.invalid:9092"))[
+        "kafka kafka.invalid:9092, resolve"
+    ]
+    assert result.verdict is Verdict.FAILED
+    assert "the name kafka.invalid is not known here" in result.text
+    assert "name server (or /etc/hosts)" in result.remedy
+
+
+def test_a_port_that_is_none(tmp_path: Path) -> None:
+    result = found(config(tmp_path, kafka__bootstrap__servers="localhost:kafka"))["kafka, properties"]
+    assert result.verdict is Verdict.FAILED
+    assert result.remedy == "write host:port, with a port from 1 to 65535"
+
+
+def test_every_server_is_looked_at(tmp_path: Path) -> None:
+    result = found(config(tmp_path, kafka__bootstrap__servers="127.0.0.1:1, localhost:2,[::1]:3"))
+    for one in ("127.0.0.1:1", "localhost:2", "[::1]:3"):
+        assert result[f"kafka {one}, connect"].verdict is Verdict.FAILED
+
+
+def test_a_server_that_says_nothing(tmp_path: Path, silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("wire", "tls", "listener"):
+        monkeypatch.setattr(f"turnout.kafka.diagnosis.{module}.ANSWER_SECONDS", 0.1)
+    result = found(config(tmp_path, kafka__bootstrap__servers=silent))[f"kafka {silent}, TLS"]
+    assert result.verdict is Verdict.FAILED
+    assert "says nothing in 0.1 s" in result.text
+    assert "those of a Kafka listener" in result.remedy
+
+
+def test_a_mistake_in_the_properties_is_said_to_be_one(tmp_path: Path) -> None:
+    bus = {"bus.bootstrap.servers": "127.0.0.1:2", "bus.security.protocol": "SSL", "bus.ssl.ca.location": "/no/ca.pem"}
+    result = found(config(tmp_path, **bus))
+    assert result["bus, properties"].verdict is Verdict.FAILED
+    assert "/no/ca.pem" in result["bus, properties"].text
+    assert "No such file or directory" in result["bus, properties"].text
+    assert result["bus, topics of its own"].verdict is Verdict.NOT_CHECKED
 
 
 def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -42,8 +96,8 @@ def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_bus_that_cannot_be_reached_fails(tmp_path: Path) -> None:
     result = found(config(tmp_path, bus__bootstrap__servers="127.0.0.1:2"))
-    assert result["bus"].verdict is Verdict.FAILED
-    assert "127.0.0.1:2" in result["bus"].text
+    assert result["bus 127.0.0.1:2, connect"].verdict is Verdict.FAILED
+    assert result["bus, topics of its own"].verdict is Verdict.NOT_CHECKED
 
 
 def test_java_parts_that_are_not_there_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +137,10 @@ def test_the_command_has_a_line_for_each_and_fails_if_any_did(tmp_path: Path, mo
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0] == "✓ ok          configuration: no mistakes"
-    assert any(line.startswith("✗ failed      Kafka: Kafka at 127.0.0.1:1 does not answer") for line in lines)
-    assert "- not checked topic users (users): Kafka does not answer" in lines
-    assert len(lines) == 11
+    refused = "✗ failed      kafka 127.0.0.1:1, connect: nothing listens on 127.0.0.1:1 (connection refused) → see that"
+    assert any(line.startswith(refused) for line in lines)
+    assert "- not checked read topic users (users): needs kafka 127.0.0.1:1, connect" in lines
+    assert len(lines) == 20
 
 
 def test_the_command_says_what_is_wrong_with_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

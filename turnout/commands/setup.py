@@ -2,20 +2,23 @@
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from turnout.commands.options import ConfigFile, load_config
 from turnout.errors import ConfigError
 
-_MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "not checked": ("-", "dim")}
+_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "bold red"), "not checked": ("-", "dim")}
+_INDENT = 14
+"""Where the subjects begin."""
 
 
 def check(config: ConfigFile = None) -> None:
     """Check that all is there that Turnout needs.
 
-    A line each for the configuration, Python, Java, the Java parts, Kafka, each topic, the bus, the state directory
-    and the port; and what to do about each that failed. Starts nothing and leaves nothing behind. The exit code is 1
-    if anything failed.
+    A line each for the configuration, Python, Java, the Java parts, each step of the way to each Kafka (name,
+    connection, TLS, token, login), what may be done with each topic, the bus, the state directory and the port; and
+    what to do about each that failed. Starts nothing and leaves nothing behind. The exit code is 1 if anything failed.
 
     - `turnout check -c turnout.yaml`
     """
@@ -30,15 +33,25 @@ def check(config: ConfigFile = None) -> None:
 
     failed = False
     for finding in findings(settings):
-        _line(console, finding.verdict, finding.subject, finding.text)
+        _line(console, finding.verdict, finding.subject, finding.text, finding.remedy)
         failed |= finding.verdict is Verdict.FAILED
     if failed:
         raise typer.Exit(1)
 
 
-def _line(console: Console, verdict: str, subject: str, text: str) -> None:
+def _line(console: Console, verdict: str, subject: str, text: str, remedy: str = "") -> None:
+    """One line for a program that reads them; for a person, as many as it takes, and the remedy on one of its own."""
     mark, style = _MARKS[verdict]
-    console.print(Text.assemble((f"{mark} {verdict:<11}", style), f" {subject}: {text}"), soft_wrap=True)
+    head, said, todo = Text(f"{mark} {verdict:<11} ", style), f"{subject}: {text}", f"→ {remedy}" if remedy else ""
+    if not console.is_terminal:
+        console.print(Text.assemble(head, f"{said} {todo}".rstrip()), soft_wrap=True)
+        return
+    console.print(head, end="")
+    lines = Text(said).wrap(console, console.width - _INDENT)
+    lines.extend(Text(todo).wrap(console, console.width - _INDENT) if todo else ())
+    console.print(lines[0])
+    for line in lines[1:]:
+        console.print(Padding(line, (0, 0, 0, _INDENT)))
 
 
 def config(config: ConfigFile = None) -> None:
