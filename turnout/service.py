@@ -117,10 +117,11 @@ class Service:
         """The topics that can be switched to: all but Kafka's own, Turnout's own and the control topic."""
         if self._data is None:
             raise KafkaError(STILL_STARTING)
+        control = self.config.control
         return [
             topic
             for topic in activities(self._data)
-            if topic.name != self.config.control.topic and not is_own_topic(topic.name)
+            if (topic.name != control.topic or control.kafka) and not is_own_topic(topic.name)
         ]
 
     def freshness(self) -> Freshness | None:
@@ -153,14 +154,15 @@ class Service:
             jars = java_parts(log.info)
             threading.Thread(target=self._warm_up, name="start spark", daemon=True).start()
             self._data = Cluster(self.config.kafka)
-            self._publisher = self._data.publisher()
+            control = Cluster(self.config.control.kafka) if self.config.control.kafka else self._data
+            self._publisher = control.publisher()
             bus = (
                 Cluster(self.config.bus)
                 if self.config.bus
                 else Cluster({"bootstrap.servers": self._own_bus(jars.broker)})
             )
             if not self._stopping.is_set():
-                self._start_control(self._data, bus)
+                self._start_control(self._data, bus, control)
         except TurnoutError as error:
             self._fail(error)
 
@@ -189,7 +191,7 @@ class Service:
         except TurnoutError as error:
             self._fail(error)
 
-    def _start_control(self, data: Cluster, bus: Cluster) -> None:
+    def _start_control(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
         builder = PipelineBuilder(self.config, self._spark.session, data, bus, self.tables.rejected)
         orchestrator = self._orchestrator = Orchestrator(
             self._default,
@@ -202,7 +204,7 @@ class Service:
         )
         orchestrator.start()
         self._listener = ControlListener(
-            data,
+            control,
             self.config.control.topic,
             lambda messages: orchestrator.post(History(messages)),
             orchestrator.post,

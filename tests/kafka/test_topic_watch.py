@@ -1,6 +1,6 @@
 """What is told of topics that changed. That it is noticed is tested with real ones (tests/live/test_faults.py)."""
 
-from turnout.kafka.client import TopicState
+from turnout.kafka.topic_state import TopicState
 from turnout.kafka.topic_watch import difference
 
 KNOWN = TopicState("id-1", (0, 1))

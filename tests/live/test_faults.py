@@ -118,8 +118,9 @@ def test_a_query_that_spark_refuses(
     rig: Rig, running: Running, other: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undisturbed = Undisturbed(running)
-    kafka = rig.builder._kafka
-    monkeypatch.setattr(rig.builder, "_kafka", KafkaOptions({**kafka.data, "auto.offset.reset": "none"}, kafka.bus))
+    kafka = rig.builder._options()
+    refused = KafkaOptions({**kafka.data, "auto.offset.reset": "none"}, kafka.bus)
+    monkeypatch.setattr(rig.builder, "_options", lambda: refused)
     outcome = running.control(**other)
     assert "auto.offset.reset" in outcome
     undisturbed.check("auto.offset.reset")
@@ -129,9 +130,9 @@ def test_a_query_that_dies_at_once(
     rig: Rig, running: Running, other: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     undisturbed = Undisturbed(running)
-    kafka = rig.builder._kafka
+    kafka = rig.builder._options()
     nonsense = {**kafka.data, "key.deserializer.encoding": "UTF-8", "fetch.max.bytes": "-1"}
-    monkeypatch.setattr(rig.builder, "_kafka", KafkaOptions(nonsense, kafka.bus))
+    monkeypatch.setattr(rig.builder, "_options", lambda: KafkaOptions(nonsense, kafka.bus))
     outcome = running.control(**other)
     assert outcome.startswith("rejected: ")
     assert "fetch.max.bytes" in outcome

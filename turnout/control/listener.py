@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from turnout.control.message import ControlMessage
 from turnout.errors import KafkaError, TopicMissing
-from turnout.kafka.client import Cluster, Offsets, Reader, Record, TopicState
+from turnout.kafka.client import Cluster, Offsets, Reader, Record
+from turnout.kafka.topic_state import TopicState
 from turnout.kafka.topic_watch import TopicWatch
 
 POLL_SECONDS = 0.1  # how long stopping may take; a message that comes is read at once
@@ -59,11 +60,12 @@ class ControlListener:
                 self._stopping.wait(RETRY_SECONDS)
 
     def _follow(self) -> None:
-        """Read until somebody stops it, or the topic is no longer the same."""
+        """Read until somebody stops it, or the topic or the login is no longer the same."""
         state = self._state()
+        credentials = self._cluster.credentials
         ends = self._cluster.end_offsets(self._topic)
         changed = threading.Event()
-        watch = TopicWatch(self._cluster, {self._topic: state}, lambda _: changed.set(), self._on_trouble)
+        watch = TopicWatch(self._cluster, credentials, {self._topic: state}, lambda _: changed.set(), self._on_trouble)
         reader = self._cluster.reader([self._topic])
         watch.start()
         try:

@@ -3,26 +3,29 @@
 Readers are assigned, never subscribed: no consumer group is needed, and none that died can hold up a restart.
 """
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import NewTopic, OffsetSpec
 
-from turnout.errors import KafkaError, TopicMissing
-from turnout.kafka.security import for_librdkafka
+from turnout.errors import ConfigError, KafkaError, NotAllowed, TopicMissing
+from turnout.kafka.credentials import Credentials
+from turnout.kafka.link import AnyClient, Link, Settings
+from turnout.kafka.reasons import Reasons, is_passing, text_of
+from turnout.kafka.renewal import Renewal
+from turnout.kafka.topic_state import TopicState
+from turnout.properties import KafkaProperties
 
 REQUEST_SECONDS = 10.0
 RETRY_SECONDS = 0.02
 # How long the publisher believes that a topic may have been created a moment ago, and not be known everywhere yet.
 NEW_TOPIC_SECONDS = 2.0
-_UNREACHABLE = (BrokerError._TIMED_OUT, BrokerError._TRANSPORT, BrokerError._ALL_BROKERS_DOWN)
-# What the client says over and over while no broker answers; the reason is in what it says besides.
-_NO_REASON = (BrokerError._ALL_BROKERS_DOWN, BrokerError._TIMED_OUT)
 
 # The client goes on by itself; and whoever assigns partitions needs no group, however much the client asks for it.
 _PASSED_OVER = (
@@ -31,7 +34,6 @@ _PASSED_OVER = (
     BrokerError.GROUP_AUTHORIZATION_FAILED,
 )
 
-ClientConfig = dict[str, str | int | float | bool]
 Offsets = Mapping[int, int]
 """Partition -> offset."""
 
@@ -49,14 +51,6 @@ class Record:
 
 
 @dataclass(frozen=True)
-class TopicState:
-    """A topic as it is now. Its id tells it from one of the same name that was deleted."""
-
-    id: str
-    partitions: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Place:
     """Where something was found in a partition; both are negative if nothing was."""
 
@@ -69,27 +63,37 @@ Found = Mapping[tuple[str, int], Place]
 
 
 class Cluster:
-    """A cluster and the login to it."""
+    """A cluster and the login to it, which may change while it is used: see turnout.kafka.renewal."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self.properties = dict(properties)
-        # As Spark's connector has it, unless the configuration says otherwise to both.
-        isolation = {"isolation.level": "read_uncommitted"}
-        self._client: ClientConfig = {**isolation, **for_librdkafka(properties), "log_level": "2"}
-        self._reason: str | None = None  # why no broker answers, as far as the client has said
-        heard: dict[str, Any] = {"error_cb": self._note_error}
-        self._admin = AdminClient(heard | self._client)
+        self.properties = properties if isinstance(properties, KafkaProperties) else KafkaProperties(properties)
+        self._renewal = Renewal(self.properties)
+
+    @property
+    def _link(self) -> Link:
+        return self._renewal.link
+
+    @property
+    def credentials(self) -> Credentials:
+        """Those that are used now. They are others, not equal ones, once the login has changed."""
+        return self._link.credentials
+
+    @property
+    def login_trouble(self) -> str | None:
+        """Why a login that has changed is not used; the one before goes on."""
+        return self._renewal.trouble
 
     @property
     def bootstrap(self) -> str:
-        return self.properties["bootstrap.servers"]
+        return self._link.bootstrap
 
     def topics(self) -> dict[str, int]:
         """Every topic that can be seen, with its number of partitions."""
+        link = self._link
         try:
-            metadata = self._admin.list_topics(timeout=REQUEST_SECONDS)
+            metadata = link.admin.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:
-            raise self._silent(error) from None
+            raise link.silent(error) from None
         return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
 
     def missing(self, names: Sequence[str]) -> list[str]:
@@ -110,35 +114,13 @@ class Cluster:
 
     def describe(self, topics: Sequence[str], seconds: float | None = None) -> dict[str, TopicState | None]:
         """Topic -> what it is now, None if it is not there."""
-        # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
-        seconds = REQUEST_SECONDS if seconds is None else seconds
-        answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=seconds)
-        found: dict[str, TopicState | None] = {}
-        for topic, answer in answers.items():
-            try:
-                state = answer.result()
-                found[topic] = TopicState(str(state.topic_id), tuple(sorted(part.id for part in state.partitions)))
-            except KafkaException as error:
-                match error.args[0].code():
-                    case BrokerError.UNKNOWN_TOPIC_OR_PART:
-                        found[topic] = None
-                    case code if code in _UNREACHABLE:
-                        raise self._silent(error) from None
-                    case _:
-                        raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
-        self._reason = None
-        return found
-
-    def _silent(self, error: KafkaException) -> KafkaError:
-        self._admin.poll(0)  # hear what the client has to say
-        return KafkaError(
-            f"Kafka at {self.bootstrap} does not answer ({self._reason or _text(error)}): "
-            "check that it runs, that `bootstrap.servers` names it, and the login"
-        )
-
-    def _note_error(self, error: BrokerError) -> None:
-        if error.code() not in _NO_REASON:
-            self._reason = error.str()
+        self._renewal.look(topics)
+        try:
+            return self._link.describe(topics, REQUEST_SECONDS if seconds is None else seconds)
+        except KafkaError:
+            if self.login_trouble is None:
+                raise
+            raise KafkaError(f"{self.login_trouble}; nor does the one before") from None
 
     def end_offsets(self, topic: str) -> Offsets:
         return self._offsets(topic, OffsetSpec.latest())
@@ -148,17 +130,18 @@ class Cluster:
 
     def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
         asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
+        link = self._link
         deadline = time.monotonic() + REQUEST_SECONDS
         while True:
             try:
-                answers = self._admin.list_offsets(
-                    asked, isolation_level=self._isolation, request_timeout=REQUEST_SECONDS
+                answers = link.admin.list_offsets(
+                    asked, isolation_level=_isolation(link), request_timeout=REQUEST_SECONDS
                 )
                 return {at.partition: answer.result().offset for at, answer in answers.items()}
             except KafkaException as error:
                 # A topic that was created a moment ago has no leader yet, as far as the client knows.
-                if not _passing(error) or time.monotonic() > deadline:
-                    raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {_text(error)}") from None
+                if not is_passing(error) or time.monotonic() > deadline:
+                    raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {text_of(error)}") from None
                 time.sleep(RETRY_SECONDS)
 
     def find(self, partitions: Sequence[tuple[str, int]], spec: OffsetSpec) -> Found:
@@ -166,18 +149,14 @@ class Cluster:
         asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}
         if not asked:
             return {}
-        answers = self._admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=REQUEST_SECONDS)
+        link = self._link
+        answers = link.admin.list_offsets(asked, isolation_level=_isolation(link), request_timeout=REQUEST_SECONDS)
         found: dict[tuple[str, int], Place] = {}
         for at, answer in answers.items():
             with suppress(KafkaException):
                 place = answer.result()
                 found[at.topic, at.partition] = Place(place.offset, place.timestamp)
         return found
-
-    @property
-    def _isolation(self) -> IsolationLevel:
-        committed = self._client["isolation.level"] == "read_committed"
-        return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
     def last_messages(self, topic: str, starts: Offsets, ends: Offsets) -> Offsets:
         """The offset of each partition's last message from its start on and before its end; none where there is none.
@@ -186,7 +165,7 @@ class Cluster:
         spans = {part: (starts.get(part, 0), end) for part, end in ends.items() if end > starts.get(part, 0)}
         if not spans:
             return {}
-        reader = Reader(self._client, [TopicPartition(topic, part, end - 1) for part, (_, end) in spans.items()])
+        reader = Reader(self._link, [TopicPartition(topic, part, end - 1) for part, (_, end) in spans.items()])
         try:
             return reader.last_before(topic, spans)
         finally:
@@ -194,13 +173,15 @@ class Cluster:
 
     def create_topics(self, names: Sequence[str], partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Create topics, and wait until they can be used; one that is there already is left as it is."""
+        self._renewal.look(names)
+        link = self._link
         new = [NewTopic(name, partitions, config=dict(config or {})) for name in names]
-        for name, done in self._admin.create_topics(new, **_within(REQUEST_SECONDS)).items():
+        for name, done in link.admin.create_topics(new, **_within(REQUEST_SECONDS)).items():
             try:
                 done.result()
             except KafkaException as error:
                 if error.args[0].code() != BrokerError.TOPIC_ALREADY_EXISTS:
-                    raise KafkaError(f"cannot create topic {name!r} on {self.bootstrap}: {_text(error)}") from None
+                    raise KafkaError(f"cannot create topic {name!r} on {self.bootstrap}: {text_of(error)}") from None
         deadline = time.monotonic() + REQUEST_SECONDS
         while missing := self.missing(names):  # the controller has them, the broker that was asked not yet
             if time.monotonic() > deadline:
@@ -212,20 +193,21 @@ class Cluster:
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics; one that is gone already is no error."""
-        for name, done in self._admin.delete_topics(list(names), **_within(REQUEST_SECONDS)).items():
+        link = self._link
+        for name, done in link.admin.delete_topics(list(names), **_within(REQUEST_SECONDS)).items():
             try:
                 done.result()
             except KafkaException as error:
                 if error.args[0].code() != BrokerError.UNKNOWN_TOPIC_OR_PART:
-                    raise KafkaError(f"cannot delete topic {name!r} on {self.bootstrap}: {_text(error)}") from None
+                    raise KafkaError(f"cannot delete topic {name!r} on {self.bootstrap}: {text_of(error)}") from None
 
     def reader(self, topics: Sequence[str]) -> "Reader":
         """A reader of all partitions of `topics`, from their beginning."""
         at = [TopicPartition(topic, partition, 0) for topic in topics for partition in self.partitions(topic)]
-        return Reader(self._client, at)
+        return Reader(self._link, at)
 
     def publisher(self) -> "Publisher":
-        return Publisher(self._client, self.bootstrap)
+        return Publisher(self)
 
 
 class Reader:
@@ -233,10 +215,13 @@ class Reader:
 
     BATCH = 20_000
 
-    def __init__(self, client: ClientConfig, at: Sequence[TopicPartition]) -> None:
-        self._consumer = Consumer(
+    def __init__(self, link: Link, at: Sequence[TopicPartition]) -> None:
+        self._reasons = Reasons()
+        self._consumer = _made(
+            link,
+            Consumer,
+            self._reasons,
             {
-                **client,
                 "group.id": "turnout",  # asked for by the client, used by nobody: nothing is committed
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
@@ -244,10 +229,15 @@ class Reader:
                 "fetch.error.backoff.ms": 20,  # the default, 500, is how long a quiet topic's first record may wait
                 "fetch.message.max.bytes": 16 * 1024 * 1024,
                 "receive.message.max.bytes": 512 * 1024 * 1024,  # one changelog record may be 90 MiB
-            }
+            },
         )
         self._consumer.assign(list(at))
         self._positions = {(part.topic, part.partition): 0 for part in at}
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing comes, as far as the client has said; None once something has come."""
+        return self._reasons.reason
 
     def poll(self, seconds: float) -> list[Record]:
         """What has come, at once when there is something; nothing after `seconds`, or at the end of a partition."""
@@ -267,6 +257,7 @@ class Reader:
             if error.retriable() or error.code() in _PASSED_OVER:
                 return None
             raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
+        self._reasons.forget()
         topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
         self._positions[topic, partition] = offset + 1
         return Record(topic, partition, offset, message.timestamp()[1], message.key(), message.value())
@@ -291,7 +282,10 @@ class Reader:
                     looking[part] = 2 * back
                     self._seek(topic, part, max(start, end - 2 * back))
             if time.monotonic() > deadline:
-                raise KafkaError(f"the last messages of topic {topic!r} could not be read in {REQUEST_SECONDS:g} s")
+                why = f": {self.trouble}" if self.trouble else ""
+                raise KafkaError(
+                    f"the last messages of topic {topic!r} could not be read in {REQUEST_SECONDS:g} s{why}"
+                )
         return found
 
     def _seek(self, topic: str, partition: int, offset: int) -> None:
@@ -303,39 +297,83 @@ class Reader:
 
 
 class Publisher:
-    """Publishes single records and waits until the broker has them."""
+    """Publishes single records and waits until the broker has them. Thread-safe."""
 
-    def __init__(self, client: ClientConfig, bootstrap: str) -> None:
-        self._bootstrap = bootstrap
-        self._producer = Producer(
-            {
-                **client,
-                "linger.ms": 0,
-                "delivery.timeout.ms": int(REQUEST_SECONDS * 1000),
-                "topic.metadata.propagation.max.ms": int(NEW_TOPIC_SECONDS * 1000),
-            }
-        )
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._connection: _Connection | None = None
+        self._lock = threading.Lock()
 
     def publish(self, topic: str, value: bytes) -> tuple[int, int]:
         """Where the record went: partition and offset."""
+        return self._connected().publish(topic, value)
+
+    def _connected(self) -> "_Connection":
+        """With the login as it is now."""
+        with self._lock:
+            link = self._cluster._link
+            if self._connection is None or self._connection.link is not link:
+                self._connection = _Connection(link)
+            return self._connection
+
+
+class _Connection:
+    """A publisher with one login."""
+
+    def __init__(self, link: Link) -> None:
+        self.link, self._reasons = link, Reasons()
+        self._producer = _made(
+            link,
+            Producer,
+            self._reasons,
+            {
+                "linger.ms": 0,
+                "delivery.timeout.ms": int(REQUEST_SECONDS * 1000),
+                "topic.metadata.propagation.max.ms": int(NEW_TOPIC_SECONDS * 1000),
+            },
+        )
+
+    def publish(self, topic: str, value: bytes) -> tuple[int, int]:
         delivered: list[tuple[BrokerError | None, Message]] = []
         try:
             self._producer.produce(topic, value, on_delivery=lambda *answer: delivered.append(answer))
         except (KafkaException, BufferError) as error:
-            raise self._refused(topic, _text(error)) from None
+            raise self._refused(topic, text_of(error)) from None
         # Longer than a delivery may take: what was not delivered by then never will be.
         self._producer.flush(REQUEST_SECONDS + 1)
         if not delivered:
-            raise self._refused(topic, f"no answer in {REQUEST_SECONDS:g} s")
+            raise self._refused(topic, self._reasons.reason or f"no answer in {REQUEST_SECONDS:g} s")
         failure, message = delivered[0]
         if failure is None:
+            self._reasons.forget()
             return message.partition() or 0, message.offset() or 0
-        if failure.code() == BrokerError.UNKNOWN_TOPIC_OR_PART:
-            raise _missing(topic, self._bootstrap)
-        raise self._refused(topic, failure.str())
+        match failure.code():
+            case BrokerError.UNKNOWN_TOPIC_OR_PART:
+                raise _missing(topic, self.link.bootstrap)
+            case BrokerError.TOPIC_AUTHORIZATION_FAILED:
+                raise NotAllowed(
+                    f"this login may not write to topic {topic!r} on {self.link.bootstrap}: "
+                    "ask for the right to WRITE to it, or publish the message yourself"
+                )
+            case BrokerError._MSG_TIMED_OUT:
+                raise self._refused(topic, self._reasons.reason or failure.str())
+            case _:
+                raise self._refused(topic, failure.str())
 
     def _refused(self, topic: str, why: str) -> KafkaError:
-        return KafkaError(f"cannot publish to topic {topic!r} on {self._bootstrap}: {why}")
+        return KafkaError(f"cannot publish to topic {topic!r} on {self.link.bootstrap}: {why}")
+
+
+def _made(link: Link, kind: Callable[[dict[str, Any]], AnyClient], reasons: Reasons, settings: Settings) -> AnyClient:
+    """A client for a login that has worked before: that it does not any more is no mistake in the configuration."""
+    try:
+        return link.make(kind, reasons, settings)
+    except ConfigError as error:
+        raise KafkaError(str(error)) from None
+
+
+def _isolation(link: Link) -> IsolationLevel:
+    return IsolationLevel.READ_COMMITTED if link.reads_committed else IsolationLevel.READ_UNCOMMITTED
 
 
 def _within(seconds: float) -> dict[str, float]:
@@ -345,15 +383,3 @@ def _within(seconds: float) -> dict[str, float]:
 
 def _missing(topic: str, bootstrap: str) -> TopicMissing:
     return TopicMissing(f"topic {topic!r} does not exist on {bootstrap}: create it, or name another")
-
-
-def _passing(error: KafkaException) -> bool:
-    cause = error.args[0]
-    return isinstance(cause, BrokerError) and (
-        cause.retriable() or cause.code() in (BrokerError.NOT_LEADER_FOR_PARTITION, BrokerError.LEADER_NOT_AVAILABLE)
-    )
-
-
-def _text(error: Exception) -> str:
-    cause = error.args[0]
-    return cause.str() if isinstance(cause, BrokerError) else str(cause)

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Mapping
 
 from turnout.errors import KafkaError
-from turnout.kafka.client import Cluster, TopicState
+from turnout.kafka.client import Cluster
+from turnout.kafka.credentials import Credentials
+from turnout.kafka.topic_state import TopicState
 
 ASK_SECONDS = 1.0
 ANSWER_SECONDS = 4.0
@@ -23,13 +25,15 @@ class TopicWatch:
     def __init__(
         self,
         cluster: Cluster,
+        credentials: Credentials,
         topics: Topics,
         on_lost: Callable[[KafkaError], None],
         on_trouble: Callable[[str | None], None],
     ) -> None:
-        """`on_lost` is called once, with what happened to the topics; `on_trouble` with the reason why they cannot be
+        """`credentials` are those with which the topics are read. `on_lost` is called once, with what happened to the
+        topics, or that there is another login by now; `on_trouble` with the reason why they cannot be
         asked after, and with None when they can again."""
-        self._cluster, self._topics = cluster, topics
+        self._cluster, self._credentials, self._topics = cluster, credentials, topics
         self._on_lost, self._on_trouble = on_lost, on_trouble
         self._troubled = False
         self._stopping = threading.Event()
@@ -56,7 +60,9 @@ class TopicWatch:
         except KafkaError as error:
             self._tell(str(error))
             return None
-        self._tell(None)
+        self._tell(self._cluster.login_trouble)
+        if self._cluster.credentials is not self._credentials:
+            return f"the login to {self._cluster.bootstrap} has changed: going on with the new one"
         for topic, known in self._topics.items():
             if change := difference(topic, known, found[topic]):
                 return change

@@ -46,7 +46,7 @@ class PipelineBuilder:
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
         self._manifests = Manifests(config.state_dir)
         self._leavings = Leavings(self._manifests, bus)
-        self._kafka = KafkaOptions(for_java(data.properties), for_java(bus.properties))
+        self._options()  # what Spark cannot use is said before anything is built
         self._last: PipelineBuild | None = None
         self.planner = Planner(config, data, bus, self._manifests)
         self.cleanup = Cleanup()
@@ -87,6 +87,7 @@ class PipelineBuilder:
         """Everything but the running query."""
         manifest, bus_topics = plan.manifest, [plan.manifest.changelog_topic, plan.manifest.rejected_topic]
         self._bus.create_topics(bus_topics, config=CHANGELOG_TOPIC)
+        data, bus = self._data.credentials, self._bus.credentials
         reader = ChangelogReader(
             self._bus,
             manifest.changelog_topic,
@@ -97,12 +98,16 @@ class PipelineBuilder:
             on_lost,
         )
         checkpoint = self._manifests.checkpoint(manifest)
-        query = Pipeline(self.session(), plan, checkpoint, self._schema, self._kafka, self._trigger)
+        query = Pipeline(self.session(), plan, checkpoint, self._schema, self._options(), self._trigger)
         watches = [
-            TopicWatch(self._data, plan.topics, on_lost, partial(on_trouble, "data")),
-            TopicWatch(self._bus, self._bus.states(bus_topics), on_lost, partial(on_trouble, "bus")),
+            TopicWatch(self._data, data, plan.topics, on_lost, partial(on_trouble, "data")),
+            TopicWatch(self._bus, bus, self._bus.states(bus_topics), on_lost, partial(on_trouble, "bus")),
         ]
         return RunningPipeline(plan, query, reader, watches, self._leavings, self.cleanup)
+
+    def _options(self) -> KafkaOptions:
+        """For Spark, by the logins as they are now."""
+        return KafkaOptions(for_java(self._data.credentials.properties), for_java(self._bus.credentials.properties))
 
     def is_far_behind(self, backlog: int) -> bool:
         return backlog > (SHORT_BACKLOG if self._trigger is Trigger.REALTIME else 0)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from turnout.config import Config, Start
-from turnout.kafka.client import Cluster, Offsets, TopicState
+from turnout.kafka.client import Cluster, Offsets
+from turnout.kafka.topic_state import TopicState
 from turnout.pipeline.checkpoint import clear_uncommitted, committed
 from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
 from turnout.schema import Topics

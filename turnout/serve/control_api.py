@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from turnout.control.message import ControlFields
-from turnout.errors import ControlRejected, NothingToUndo
+from turnout.errors import ControlRejected, NotAllowed, NothingToUndo
 from turnout.kafka.activity import Activity
 from turnout.orchestrator.desired import Desired
 from turnout.serve.outcome import outcome_of
@@ -25,7 +25,8 @@ def control_api(service: Service) -> APIRouter:
 
     @router.post("/control")
     async def control(request: Request) -> JSONResponse:
-        """Publish a control message and answer with its outcome; 202 with its id if that takes longer."""
+        """Publish a control message and answer with its outcome; 202 with its id if that takes longer. 403: the login
+        to Kafka may not publish."""
         value = await _body(request, LARGEST_CONTROL_BYTES)
         return _too_large() if value is None else await _publish(service, lambda: service.publish_control(value))
 
@@ -76,6 +77,8 @@ async def _publish(service: Service, publish: Callable[[], str]) -> JSONResponse
         id_ = await asyncio.to_thread(publish)
     except NothingToUndo as error:
         return JSONResponse({"error": str(error)}, 409)
+    except NotAllowed as error:
+        return JSONResponse({"error": str(error)}, 403)
     outcome = await outcome_of(service.tables.registry, service.tables.names.control, id_, OUTCOME_SECONDS)
     if outcome is None:
         return JSONResponse({"id": id_}, 202)

@@ -1,0 +1,92 @@
+"""A login to a cluster as librdkafka uses it: clients are made with it, and one asks the brokers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from turnout.errors import ConfigError, KafkaError
+from turnout.kafka.credentials import Credentials
+from turnout.kafka.reasons import Reasons, text_of
+from turnout.kafka.security import for_librdkafka
+from turnout.kafka.topic_state import TopicState
+from turnout.properties import MASK, Properties, is_secret
+
+_UNREACHABLE = (
+    BrokerError._TIMED_OUT,
+    BrokerError._TRANSPORT,
+    BrokerError._ALL_BROKERS_DOWN,
+    BrokerError._AUTHENTICATION,
+    BrokerError._SSL,
+)
+
+AnyClient = TypeVar("AnyClient")
+Settings = dict[str, str | int | float | bool]
+
+
+class Link:
+    """Immutable. Whoever asks holds on to it: a client that is dropped takes its unanswered requests with it."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        """Raises ConfigError for what the client does not even begin with: a wrong key password, a missing file."""
+        self.credentials = credentials
+        # As Spark's connector has it, unless the configuration says otherwise to both.
+        isolation = {"isolation.level": "read_uncommitted"}
+        self._properties = Properties.plain({**isolation, **for_librdkafka(credentials.properties), "log_level": "2"})
+        self._reasons = Reasons()
+        self.admin = self.make(AdminClient, self._reasons, {})
+
+    @property
+    def bootstrap(self) -> str:
+        return self.credentials.properties["bootstrap.servers"]
+
+    @property
+    def reads_committed(self) -> bool:
+        return self._properties["isolation.level"] == "read_committed"
+
+    def make(self, kind: Callable[[dict[str, Any]], AnyClient], reasons: Reasons, settings: Settings) -> AnyClient:
+        """A client with this login, whose troubles are noted."""
+        try:
+            return kind({**self._properties, **settings, "error_cb": reasons.note})
+        except KafkaException as error:
+            raise ConfigError(
+                f"the login to {self.bootstrap} cannot be used: {self._without_secrets(text_of(error))}: "
+                "check the files that it names, and their passwords"
+            ) from None
+
+    def describe(self, topics: Sequence[str], seconds: float) -> dict[str, TopicState | None]:
+        """Topic -> what it is now, None if it is not there."""
+        # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
+        answers = self.admin.describe_topics(TopicCollection(list(topics)), request_timeout=seconds)
+        found: dict[str, TopicState | None] = {}
+        for topic, answer in answers.items():
+            try:
+                state = answer.result()
+                found[topic] = TopicState(str(state.topic_id), tuple(sorted(part.id for part in state.partitions)))
+            except KafkaException as error:
+                match error.args[0].code():
+                    case BrokerError.UNKNOWN_TOPIC_OR_PART:
+                        found[topic] = None
+                    case code if code in _UNREACHABLE:
+                        raise self.silent(error) from None
+                    case _:
+                        raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {text_of(error)}") from None
+        self.admin.poll(0)  # what was said until now is of the past
+        self._reasons.forget()
+        return found
+
+    def silent(self, error: KafkaException) -> KafkaError:
+        self.admin.poll(0)  # hear what the client has to say
+        return KafkaError(
+            f"Kafka at {self.bootstrap} does not answer ({self._reasons.reason or text_of(error)}): "
+            "check that it runs, that `bootstrap.servers` names it, and the login"
+        )
+
+    def _without_secrets(self, text: str) -> str:
+        """The client quotes a value now and then."""
+        for name, value in self._properties.items():
+            if value and is_secret(name, value):
+                text = text.replace(value, MASK)
+        return text

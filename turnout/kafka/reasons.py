@@ -1,0 +1,49 @@
+"""Why a client of librdkafka gets nowhere: it tells that beside what it is asked, again and again, not always well."""
+
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import KafkaException
+
+# What the client says over and over while no broker answers; the reason is in what it says besides.
+_NO_REASON = (BrokerError._ALL_BROKERS_DOWN, BrokerError._TIMED_OUT, BrokerError._MSG_TIMED_OUT)
+# A broker that can be reached and refuses says more than one that hangs up, or is not there yet.
+_TELLING = (
+    BrokerError._AUTHENTICATION,
+    BrokerError._SSL,
+    BrokerError.SASL_AUTHENTICATION_FAILED,
+    BrokerError.UNSUPPORTED_SASL_MECHANISM,
+    BrokerError.TOPIC_AUTHORIZATION_FAILED,
+    BrokerError.CLUSTER_AUTHORIZATION_FAILED,
+)
+
+
+class Reasons:
+    """Keeps the most telling of the reasons that were heard, and of those the first, until the trouble is over."""
+
+    def __init__(self) -> None:
+        self._reason: str | None = None
+        self._is_telling = False
+
+    @property
+    def reason(self) -> str | None:
+        return self._reason
+
+    def note(self, error: BrokerError) -> None:
+        """A client's `error_cb`."""
+        is_telling = error.code() in _TELLING
+        if error.code() not in _NO_REASON and (self._reason is None or (is_telling and not self._is_telling)):
+            self._reason, self._is_telling = error.str(), is_telling
+
+    def forget(self) -> None:
+        self._reason, self._is_telling = None, False
+
+
+def text_of(error: Exception) -> str:
+    cause = error.args[0]
+    return cause.str() if isinstance(cause, BrokerError) else str(cause)
+
+
+def is_passing(error: KafkaException) -> bool:
+    cause = error.args[0]
+    return isinstance(cause, BrokerError) and (
+        cause.retriable() or cause.code() in (BrokerError.NOT_LEADER_FOR_PARTITION, BrokerError.LEADER_NOT_AVAILABLE)
+    )
