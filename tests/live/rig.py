@@ -72,14 +72,16 @@ class Rig:
         partitions: int = 1,
         bus: EmbeddedBroker | None = None,
         login: Mapping[str, str] | None = None,
+        bus_login: Mapping[str, str] | None = None,
     ) -> None:
         """Where no `bus` is given, the broker with the data is it too. `login` is how Turnout reaches the data."""
         tag = uuid.uuid4().hex[:8]
         file = state_dir / "turnout.yaml"
         file.write_text(config.replace("TAG", tag))
         kafka = {"bootstrap.servers": broker.bootstrap, **(login or {})}
+        bus_kafka = {"bootstrap.servers": (bus or broker).bootstrap, **(bus_login or {})}
         overrides = {f"kafka.{name}": value for name, value in kafka.items()}
-        overrides["bus.bootstrap.servers"] = (bus or broker).bootstrap
+        overrides |= {f"bus.{name}": value for name, value in bus_kafka.items()}
         self.config: Config = load(file, env={}, overrides={**overrides, "state_dir": str(state_dir)})
         self.cluster, self.bus = Cluster(self.config.kafka), Cluster(self.config.bus)
         join, tables = self.config.join, self.config.tables

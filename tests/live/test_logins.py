@@ -1,7 +1,11 @@
 """Every way to log in, in every spelling, through Spark and through the control client, to rows in `final_ui`."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 
 import pytest
@@ -9,12 +13,14 @@ from confluent_kafka.admin import AclOperation
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig
-from tests.live.running import CONFIG, fill, first_generation
+from tests.live.running import CONFIG, FILLED, Running, fill, first_generation
 from tests.secure.broker import OAUTH, PLAIN_MODULE, SCRAM_MODULE, Listener
 from tests.secure.certificates import STORE_PASSWORD
 from tests.secure.logins import CLIENT_SECRET, PASSWORD, USER, Properties, Setting, store
 from tests.waiting import until
+from turnout.errors import KafkaError
 from turnout.kafka.security import for_java, for_librdkafka
+from turnout.pipeline.running import RunningPipeline
 
 SOON_SECONDS = 60.0
 """Several pipelines may be starting on this machine."""
@@ -246,16 +252,115 @@ def test_each_spelling_of_each_way_comes_to_rows(at: Setting, spark: SparkSessio
 
 
 def must_come_to_rows(at: Setting, spark: SparkSession, directory: Path, login: Properties) -> None:
-    rig = Rig(at.secure.embedded, spark, directory, CONFIG, login=login)
-    needed = {rig.topics.left, rig.topics.right, rig.config.control.topic}
-    at.secure.allow(USER, AclOperation.READ, *needed)
-    fill(rig, rig.topics.left, rig.topics.right, "first")
-    until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
+    rig = prepared(at, spark, directory, login)
     with first_generation(rig) as running:
-        assert running.control(joinType="inner").startswith("applied")
+        assert running.control(joinType="inner") == "applied"
         rig.sender.send_row(rig.topics.right, {"userId": "u1", "balance": 2.0})
         until(
             lambda: rig.table("final_ui") == {("u0", "first", 1.0): 1, ("u1", "first", 2.0): 1},
             "the rows of the join",
             SOON_SECONDS,
         )
+
+
+def prepared(at: Setting, spark: SparkSession, directory: Path, login: Properties) -> Rig:
+    """Topics with rows, which the user may read."""
+    rig = Rig(at.secure.embedded, spark, directory, CONFIG, login=login)
+    needed = {rig.topics.left, rig.topics.right, rig.config.control.topic}
+    at.secure.allow(USER, AclOperation.READ, *needed)
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
+    return rig
+
+
+# -- tokens that do not last
+
+TOKEN_SECONDS = 10.0
+"""Clients ask for the next token when four fifths are over: a busy machine needs a moment for that."""
+LIFETIMES = 3
+
+
+@pytest.fixture
+def short_tokens(at: Setting) -> Iterator[None]:
+    usual, at.tokens.lifetime_seconds = at.tokens.lifetime_seconds, TOKEN_SECONDS
+    yield
+    at.tokens.lifetime_seconds = usual
+    at.tokens.start()
+
+
+@contextmanager
+def running_by_token(at: Setting, spark: SparkSession, directory: Path) -> Iterator[Running]:
+    login = WAYS["SASL_PLAINTEXT OAUTHBEARER"].written(at)[0]
+    with first_generation(prepared(at, spark, directory, login)) as running:
+        yield running
+
+
+def shows(rig: Rig, user: str) -> bool:
+    return user in set(rig.rows("final_ui")["userId"])
+
+
+@pytest.mark.timeout(300)
+def test_rows_go_on_coming_while_tokens_expire(
+    at: Setting, spark: SparkSession, tmp_path: Path, short_tokens: None
+) -> None:
+    with running_by_token(at, spark, tmp_path) as running:
+        rig, end = running.rig, time.time() + LIFETIMES * TOKEN_SECONDS
+        for number in takewhile(lambda _: time.time() < end, count()):
+            user = f"later{number}"
+            rig.sender.send_row(rig.topics.left, {"userId": user, "name": "later"})
+            until(partial(shows, rig, user), "the next row", SOON_SECONDS)
+        assert running.control(joinType="full") == "applied"
+        assert "degraded" not in running.states
+
+
+@pytest.mark.timeout(300)
+def test_a_token_endpoint_that_is_down_for_a_while_costs_no_row(
+    at: Setting, spark: SparkSession, tmp_path: Path, short_tokens: None
+) -> None:
+    with running_by_token(at, spark, tmp_path) as running:
+        rig = running.rig
+        at.tokens.stop()
+        until(lambda: "degraded" in running.states, "it says so when the token has expired", SOON_SECONDS)
+        rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "meanwhile"})
+        assert rig.table("final_ui").total() >= FILLED
+        at.tokens.start()
+        until(lambda: rig.table("final_ui").total() == FILLED + 1, "the row that came meanwhile", SOON_SECONDS)
+        assert shows(rig, "meanwhile")
+        assert running.control(joinType="full") == "applied"
+        until(lambda: rig.tables.status_row()["state"] == "live", "all is well", SOON_SECONDS)
+
+
+# -- least privilege
+
+BUS_RIGHTS = (AclOperation.CREATE, AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE)
+
+
+def user_of(at: Setting, name: str) -> Properties:
+    """The login of a user who may do nothing yet."""
+    at.secure.set_password(name, PASSWORD)
+    way = WAYS["SASL_PLAINTEXT SCRAM-SHA-512"]
+    return way.address(at) | {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": name, "sasl.password": PASSWORD}
+
+
+def test_reading_the_topics_is_all_that_is_needed(at: Setting, spark: SparkSession, tmp_path: Path) -> None:
+    """No group, nothing of the cluster. A control message comes from somebody else; what is written goes to the bus."""
+    rig = Rig(
+        at.secure.embedded, spark, tmp_path, CONFIG, login=user_of(at, "reader"), bus_login=user_of(at, "bus-writer")
+    )
+    others = f"other-{rig.topics.left}", f"other-{rig.topics.right}"
+    rig.admin.create_topics(others)
+    needed = {rig.topics.left, rig.topics.right, rig.config.control.topic, *others}
+    at.secure.allow("reader", AclOperation.READ, *needed)
+    at.secure.allow_prefixed("bus-writer", "turnout-", *BUS_RIGHTS)
+    fill(rig, rig.topics.left, rig.topics.right, "first")
+    fill(rig, *others, "other")
+    until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
+    assert set(rig.cluster.topics()) == needed
+    with first_generation(rig) as running:
+        assert isinstance(running.live, RunningPipeline)
+        left_behind = running.live.manifest.changelog_topic
+        assert running.control(usersTopic=others[0], accountsTopic=others[1]) == "applied"
+        until(lambda: set(rig.rows("final_ui")["name"]) == {"other"}, "the other topics' rows")
+        until(lambda: left_behind not in rig.admin.topics(), "the bus is tidied up", SOON_SECONDS)
+        with pytest.raises(KafkaError, match=rig.config.control.topic):
+            rig.cluster.publisher().publish(rig.config.control.topic, b"{}")

@@ -156,7 +156,15 @@ class SecureBroker:
                 done.result()
 
     def allow(self, user: str, operation: AclOperation, *topics: str) -> None:
-        bindings = [AclBinding(*_rule(user, operation, topic)) for topic in topics]
+        self._allow(AclBinding(*_rule(user, operation, topic)) for topic in topics)
+
+    def allow_prefixed(self, user: str, prefix: str, *operations: AclOperation) -> None:
+        """On all topics whose names begin so."""
+        prefixed = ResourcePatternType.PREFIXED
+        self._allow(AclBinding(*_rule(user, operation, prefix, prefixed)) for operation in operations)
+
+    def _allow(self, rules: Iterable[AclBinding]) -> None:
+        bindings = list(rules)
         for done in self.admin.create_acls(bindings, request_timeout=ANSWER_SECONDS).values():
             done.result()
 
@@ -188,11 +196,11 @@ _SCRAM = (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
 
 
 def _rule(
-    user: str, operation: AclOperation, topic: str
+    user: str, operation: AclOperation, topic: str, pattern: ResourcePatternType = ResourcePatternType.LITERAL
 ) -> tuple[ResourceType, str, ResourcePatternType, str, str, AclOperation, AclPermissionType]:
     """In the order in which a binding and a filter take it."""
     principal = f"User:{user}"
-    return ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, principal, "*", operation, AclPermissionType.ALLOW
+    return ResourceType.TOPIC, topic, pattern, principal, "*", operation, AclPermissionType.ALLOW
 
 
 def _common() -> dict[str, str]:
