@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from tests.serve.publishing import Published
+from turnout.errors import NotAllowed
 from turnout.kafka.activity import Activity
 from turnout.service import STILL_STARTING, Service
 
@@ -57,3 +58,17 @@ def test_topics_with_how_busy_they_are(http: httpx.Client, service: Service, mon
         "newestAt": "2023-11-14T22:13:20.000Z",
     }
     assert secret["messages"] is secret["messagesPerSecond"] is secret["newestAt"] is None
+
+
+@pytest.mark.parametrize("path", ["/api/control", "/api/undo"])
+def test_a_login_that_may_not_publish_is_a_403_that_says_so(
+    http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def publish(*_: bytes) -> str:
+        raise NotAllowed("this login may not write to topic 'control': ask for the right to WRITE to it")
+
+    monkeypatch.setattr(service, "publish_control", publish)
+    monkeypatch.setattr(service, "publish_undo", publish)
+    answer = http.post(path, json={"joinType": "inner"})
+    assert answer.status_code == 403
+    assert answer.json()["error"].startswith("this login may not write to topic 'control'")

@@ -256,6 +256,9 @@ class Reader:
                 return None
             if error.retriable() or error.code() in _PASSED_OVER:
                 return None
+            if message.topic() is None and not error.fatal():  # of a connection: the client makes another
+                self._reasons.note(error)
+                return None
             raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
         self._reasons.forget()
         topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0

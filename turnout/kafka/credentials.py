@@ -51,4 +51,5 @@ def _trace(file: str) -> bytes | None:
         content = Path(file).read_bytes()
     except (OSError, ValueError):
         return None
+    content = content.removesuffix(b"\n").removesuffix(b"\r")  # which is no part of a secret
     return hashlib.blake2b(content, digest_size=16).digest() if content else None
