@@ -1,5 +1,7 @@
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,39 @@ def silent() -> Iterator[str]:
     """A server that takes connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield "{}:{}".format(*listening.getsockname())
+
+
+@pytest.fixture
+def full() -> Iterator[str]:
+    """A server that takes no more connections: its queue is full, and whoever comes is left to wait."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening, ExitStack() as waiting:
+        for _ in range(2):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listening.getsockname())
+        yield "{}:{}".format(*listening.getsockname())
+
+
+@pytest.fixture
+def ssh() -> Iterator[str]:
+    """A server that speaks, but not Kafka's protocol."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):  # the end
+                while True:
+                    with (
+                        listening.accept()[0] as connection,
+                        suppress(OSError),
+                    ):  # whoever only looks whether it is there hangs up
+                        connection.sendall(b"SSH-2.0-example\r\n")
+                        connection.recv(1024)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield "{}:{}".format(*listening.getsockname())
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 def test_without_kafka_its_topics_are_not_checked_and_the_rest_is(tmp_path: Path) -> None:
@@ -77,6 +112,23 @@ def test_a_server_that_says_nothing(tmp_path: Path, silent: str, monkeypatch: py
     result = found(config(tmp_path, kafka__bootstrap__servers=silent))[f"kafka {silent}, TLS"]
     assert result.verdict is Verdict.FAILED
     assert "says nothing in 0.1 s" in result.text
+    assert "those of a Kafka listener" in result.remedy
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path, full: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.kafka.diagnosis.reach.CONNECT_SECONDS", 0.2)
+    result = found(config(tmp_path, kafka__bootstrap__servers=full))[f"kafka {full}, connect"]
+    assert result.verdict is Verdict.FAILED
+    assert result.text == f"{full} does not answer in 0.2 s"
+    assert "firewall" in result.remedy
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_a_server_that_is_no_kafka(tmp_path: Path, ssh: str, protocol: str) -> None:
+    given = {"kafka.bootstrap.servers": ssh, "kafka.security.protocol": protocol}
+    result = found(config(tmp_path, **given))[f"kafka {ssh}, TLS"]
+    assert result.verdict is Verdict.FAILED
+    assert "not as a Kafka" in result.text
     assert "those of a Kafka listener" in result.remedy
 
 

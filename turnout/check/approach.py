@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from turnout.check.finding import Finding, Steps, Warned
@@ -81,7 +82,7 @@ class Approach:
         self._need_one()
         yield self.steps.take(f"{self.section}, brokers", self._meet_brokers)
 
-    @property
+    @cached_property
     def rights(self) -> Rights:
         assert self._settings is not None, "it got in"
         principal = principal_of(self._settings.login, self._settings.certificate, self._token)

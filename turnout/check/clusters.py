@@ -10,6 +10,7 @@ from turnout.config import Config
 from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster
 from turnout.kafka.diagnosis.obstacle import Obstacle
+from turnout.kafka.diagnosis.rights import is_about_rights
 from turnout.kafka.diagnosis.session import Described
 
 
@@ -18,9 +19,13 @@ def clusters(config: Config) -> Iterator[Finding]:
     yield from data.findings()
     for name in (config.join.left, config.join.right):
         yield from _Topic(data, config.tables[name].topic, name).readable()
-    control = _Topic(data, config.control.topic, "control messages")
-    yield from control.readable()
-    yield control.writable()
+    control = data
+    if config.control.kafka and config.control.kafka != config.kafka:
+        control = Approach("control.kafka", config.control.kafka)
+        yield from control.findings()
+    messages = _Topic(control, config.control.topic, "control messages")
+    yield from messages.readable()
+    yield messages.writable()
     yield from _bus(config)
 
 
@@ -77,12 +82,12 @@ def _own_topics(bus: Approach, properties: Mapping[str, str]) -> str:
         cluster.create_topics([topic])
         cluster.delete_topics([topic])
     except KafkaError as error:
-        if "authoriz" not in str(error):
+        if not is_about_rights(error):
             raise
         rights = bus.rights
         needs = "CREATE --operation DELETE --operation READ --operation WRITE"
         raise Obstacle(
             f"{rights.principal} may not create and delete topics that begin with turnout-",
-            f"grant it that: {rights.grant(needs, 'turnout-', prefixed=True)}; or leave `bus` out, for an embedded one",
+            f"leave `bus` out, for an embedded one, or grant it that: {rights.grant(needs, 'turnout-', prefixed=True)}",
         ) from None
     return "can be created and deleted"

@@ -1,16 +1,19 @@
 """`turnout check` and `turnout config`: is everything there, and what is in force?"""
 
+import re
+import textwrap
+
 import typer
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from turnout.commands.options import ConfigFile, load_config
 from turnout.errors import ConfigError
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "bold red"), "not checked": ("-", "dim")}
-_INDENT = 14
-"""Where the subjects begin."""
+_INDENT = " " * 14
+"""As far as to where the subjects begin."""
+_COMMAND = re.compile(r"(`kafka-[^`]+`)")
 
 
 def check(config: ConfigFile = None) -> None:
@@ -40,18 +43,28 @@ def check(config: ConfigFile = None) -> None:
 
 
 def _line(console: Console, verdict: str, subject: str, text: str, remedy: str = "") -> None:
-    """One line for a program that reads them; for a person, as many as it takes, and the remedy on one of its own."""
+    """One line for a program that reads them; for a person, as many as it takes, with the remedy on its own."""
     mark, style = _MARKS[verdict]
-    head, said, todo = Text(f"{mark} {verdict:<11} ", style), f"{subject}: {text}", f"→ {remedy}" if remedy else ""
+    head, said, todo = (f"{mark} {verdict:<11} ", style), f"{subject}: {text}", f"→ {remedy}" if remedy else ""
     if not console.is_terminal:
         console.print(Text.assemble(head, f"{said} {todo}".rstrip()), soft_wrap=True)
         return
-    console.print(head, end="")
-    lines = Text(said).wrap(console, console.width - _INDENT)
-    lines.extend(Text(todo).wrap(console, console.width - _INDENT) if todo else ())
-    console.print(lines[0])
-    for line in lines[1:]:
-        console.print(Padding(line, (0, 0, 0, _INDENT)))
+    console.print(Text.assemble(head, _indented(said, console.width).lstrip()), soft_wrap=True)
+    for part in filter(None, _COMMAND.split(todo)):
+        # A command stays in one piece, so that it can be copied: the terminal breaks it.
+        whole = _COMMAND.fullmatch(part) is not None
+        console.print(Text(_INDENT + part if whole else _indented(part, console.width)), soft_wrap=True)
+
+
+def _indented(text: str, width: int) -> str:
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=_INDENT,
+        subsequent_indent=_INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def config(config: ConfigFile = None) -> None:

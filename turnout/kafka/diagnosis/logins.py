@@ -98,8 +98,8 @@ def _refused_password(login: PasswordLogin, said: str) -> Obstacle:
         )
     else:
         source = (
-            f"A user has a password for each mechanism: `kafka-configs --bootstrap-server … --describe --entity-type "
-            f"users --entity-name {login.user}` must list {login.mechanism}"
+            f"A user has a password for each mechanism; {login.mechanism} must be among those that this lists: "
+            f"`kafka-configs --bootstrap-server … --describe --entity-type users --entity-name {login.user}`"
         )
     return Obstacle(
         f"the broker refuses the user {login.user} with the password that is given ({said})",

@@ -1,5 +1,6 @@
 """What a login may do with a topic, tried without changing anything; and the command that grants what it lacks."""
 
+import shlex
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Rights:
         try:
             return self._read(topic)
         except KafkaError as error:
-            if "authoriz" in str(error):
+            if is_about_rights(error):
                 raise self._may_not_read(topic) from None
             raise
 
@@ -70,11 +71,15 @@ class Rights:
 
     def grant(self, operation: str, topic: str, *, prefixed: bool = False) -> str:
         """For whoever runs the Kafka."""
+        is_subject = "=" in self.principal  # a certificate's
+        mapped = "(or the name that the broker's ssl.principal.mapping.rules make of it) " if is_subject else ""
         pattern = " --resource-pattern-type prefixed" if prefixed else ""
-        mapped = (
-            " (the broker's ssl.principal.mapping.rules may call it by another name)" if "=" in self.principal else ""
-        )
         return (
-            f"`kafka-acls --bootstrap-server {self.cluster.bootstrap} --command-config admin.properties --add "
-            f"--allow-principal '{self.principal}' --operation {operation} --topic {topic}{pattern}`{mapped}"
+            f"{mapped}`kafka-acls --bootstrap-server {self.cluster.bootstrap} --command-config admin.properties --add "
+            f"--allow-principal {shlex.quote(self.principal)} --operation {operation} --topic {topic}{pattern}`"
         )
+
+
+def is_about_rights(error: KafkaError) -> bool:
+    """Kafka's words for a missing right: Topic authorization failed, Authorization failed."""
+    return "authorization failed" in str(error).lower()

@@ -127,10 +127,10 @@ def _strange(error: OSError | NotKafka) -> Obstacle:
     match error:
         case TimeoutError():
             return Obstacle(f"the server took the connection, but says nothing in {ANSWER_SECONDS:g} s", remedy)
-        case NotKafka():
-            return Obstacle("the server answers, but not as a Kafka", remedy)
-        case _:
+        case ssl.SSLEOFError() | ConnectionError():
             return Obstacle("the server closes the connection when it is spoken to", remedy)
+        case _:
+            return Obstacle("the server answers, but not as a Kafka", remedy)
 
 
 def untrusted(
