@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from turnout.check.finding import Finding, Steps, Warned
 from turnout.kafka.client import Cluster
-from turnout.kafka.diagnosis.certificates import ClientCertificate, read_client_certificate
+from turnout.kafka.diagnosis.client_certificate import ClientCertificate, read_client_certificate
 from turnout.kafka.diagnosis.logins import as_whom, mechanism_of, must_fit, principal_of, refused
 from turnout.kafka.diagnosis.obstacle import Obstacle
 from turnout.kafka.diagnosis.reach import Server, connect, resolve, servers_of

@@ -1,6 +1,7 @@
 """Whether a login fits the listener that it meets, as whom it comes, and why it was refused."""
 
-from turnout.kafka.diagnosis.certificates import COMPARE_CLOCKS, ClientCertificate
+from turnout.kafka.diagnosis.certificates import COMPARE_CLOCKS
+from turnout.kafka.diagnosis.client_certificate import ClientCertificate
 from turnout.kafka.diagnosis.listener import Spoken
 from turnout.kafka.diagnosis.obstacle import Obstacle
 from turnout.kafka.diagnosis.tls import Met

@@ -2,24 +2,23 @@
 
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from turnout.errors import ConfigError
-from turnout.kafka.diagnosis.certificates import COMPARE_CLOCKS, ClientCertificate, Shown, moment, read_der
-from turnout.kafka.diagnosis.listener import recognize, unverified
+from turnout.kafka.diagnosis.certificates import Shown, read_der
+from turnout.kafka.diagnosis.client_certificate import ClientCertificate
+from turnout.kafka.diagnosis.distrust import BROKER, why_untrusted
+from turnout.kafka.diagnosis.listener import recognize
 from turnout.kafka.diagnosis.obstacle import Obstacle
 from turnout.kafka.diagnosis.reach import Server, open_connection
 from turnout.kafka.diagnosis.wire import ANSWER_SECONDS, NotKafka, greet
 from turnout.kafka.login.model import Protocol
-from turnout.kafka.login.parse_tls import HOST_CHECK
 
-# OpenSSL's numbers for what is wrong with a certificate (X509_V_ERR_…).
-_NOT_YET_VALID, _EXPIRED = 9, 10
-_OTHER_HOST = (62, 64)
-_UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
+_GIVE_CERTIFICATE = (
+    "give it in ssl.certificate.location and ssl.key.location (PEM), or in ssl.keystore.location and "
+    "ssl.keystore.password (JKS, PKCS12)"
+)
 
 
 @dataclass(frozen=True)
@@ -72,11 +71,11 @@ class Meeting:
                     return Met(greet(connection, self.mechanism).mechanisms)
                 connection.settimeout(ANSWER_SECONDS)
                 with self.context.wrap_socket(connection, server_hostname=server.host) as secured:
-                    certificate = read_der(secured.getpeercert(binary_form=True) or b"")
+                    certificate = read_der(secured.getpeercert(binary_form=True))
                     # In TLS 1.3 a server refuses the client's certificate only after the handshake.
                     return Met(greet(secured, self.mechanism).mechanisms, secured.version(), certificate)
         except ssl.SSLCertVerificationError as error:
-            raise untrusted(error, server, address, "ssl.ca.location", "ssl.truststore.location") from None
+            raise why_untrusted(error, server, address, BROKER) from None
         except (OSError, NotKafka) as error:
             raise self._unmet(server, address, error) from None
 
@@ -103,16 +102,16 @@ class Meeting:
     def _refused(self, alert: str) -> Obstacle:
         """The server has ended the handshake, and says no more than one word of TLS."""
         word = alert.partition("ALERT_")[2].lower().replace("_", " ")
-        if "protocol version" in word or "handshake failure" in word or "insufficient security" in word:
+        if "certificate" not in word and word not in ("unknown ca", "access denied"):
             return Obstacle(
-                f"the server and this client have no version or cipher of TLS in common ({word})",
-                "let the broker's ssl.enabled.protocols have TLSv1.2 or TLSv1.3, and look at its ssl.cipher.suites",
+                f"the server ends the handshake ({word})",
+                "let the broker's ssl.enabled.protocols have TLSv1.2 or TLSv1.3, and look at its ssl.cipher.suites; if "
+                f"it wants a certificate of the client: {_GIVE_CERTIFICATE}",
             )
         if self.client_certificate is None:
             return Obstacle(
                 f"the server wants a certificate of the client ({word}), and the configuration has none",
-                "give it in ssl.certificate.location and ssl.key.location (PEM), or in ssl.keystore.location and "
-                "ssl.keystore.password (JKS, PKCS12): whoever runs the Kafka signs one for you",
+                f"{_GIVE_CERTIFICATE}; whoever runs the Kafka signs one for you",
             )
         own = self.client_certificate.shown
         return Obstacle(
@@ -131,55 +130,3 @@ def _strange(error: OSError | NotKafka) -> Obstacle:
             return Obstacle("the server closes the connection when it is spoken to", remedy)
         case _:
             return Obstacle("the server answers, but not as a Kafka", remedy)
-
-
-def untrusted(
-    error: ssl.SSLCertVerificationError, server: Server, address: str, pem_property: str, store_property: str
-) -> Obstacle:
-    """Why the certificate of a server is not taken. The properties are those that take an authority."""
-    certificate: Shown | None = None
-    with suppress(OSError), unverified(address, server.port, server.host) as secured:
-        certificate = read_der(secured.getpeercert(binary_form=True) or b"")
-    if certificate is None:
-        return Obstacle(f"the server's certificate is not trusted ({error.verify_message})", "try again")
-    return _why(error, server, certificate, pem_property, store_property)
-
-
-def _why(
-    error: ssl.SSLCertVerificationError, server: Server, certificate: Shown, pem_property: str, store_property: str
-) -> Obstacle:
-    now = datetime.now(UTC)
-    if error.verify_code in _OTHER_HOST:
-        instead = certificate.names[0] if certificate.names else "that host"
-        return Obstacle(
-            f"the certificate is for {certificate.hosts}, not for {server.host}",
-            f"use a name that it has ({instead}), in bootstrap.servers and in the broker's advertised.listeners; or "
-            f"have a certificate made with the name {server.host} (subjectAltName). For tests alone: "
-            f'{HOST_CHECK}: ""',
-        )
-    if error.verify_code == _EXPIRED and certificate.expires < now:
-        return Obstacle(
-            f"the certificate has expired: it was valid until {moment(certificate.expires)}, here it is {moment(now)}",
-            f"have whoever runs the server renew it; if it should be valid still, {COMPARE_CLOCKS}",
-        )
-    if error.verify_code == _NOT_YET_VALID and certificate.starts > now:
-        return Obstacle(
-            f"the certificate is not valid yet: it is from {moment(certificate.starts)} on, here it is {moment(now)}",
-            f"{COMPARE_CLOCKS}; if it is right, the certificate was made with a wrong one: have it made anew",
-        )
-    if error.verify_code in (_EXPIRED, _NOT_YET_VALID):
-        what = "has expired" if error.verify_code == _EXPIRED else "is not valid yet"
-        return Obstacle(
-            f"the certificate of the authority {certificate.issuer} {what}",
-            f"get its present one, for {pem_property} or {store_property}; and {COMPARE_CLOCKS}",
-        )
-    if error.verify_code in _UNKNOWN_AUTHORITY:
-        return Obstacle(
-            f"the certificate is signed by {certificate.issuer}, which is not trusted here",
-            f"get the certificate of that authority from whoever runs the server, and name its file in {pem_property} "
-            f"(PEM) or {store_property} (JKS, PKCS12)",
-        )
-    return Obstacle(
-        f"the certificate ({certificate.subject}, signed by {certificate.issuer}) is refused: {error.verify_message}",
-        f"have whoever runs the server make it anew; look at it with `openssl s_client -connect {server}`",
-    )

@@ -14,9 +14,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 
 from turnout.kafka.diagnosis.certificates import COMPARE_CLOCKS, moment
+from turnout.kafka.diagnosis.distrust import TOKEN_ENDPOINT, why_untrusted
 from turnout.kafka.diagnosis.obstacle import Obstacle
 from turnout.kafka.diagnosis.reach import Server, connect, resolve
-from turnout.kafka.diagnosis.tls import context_of, untrusted
+from turnout.kafka.diagnosis.tls import context_of
 from turnout.kafka.diagnosis.token_refusals import refusal, says_nothing
 from turnout.kafka.login.model import OAuthLogin
 from turnout.kafka.login.parse_oauth import ENDPOINT
@@ -164,8 +165,7 @@ def _unreachable(login: OAuthLogin, reason: object) -> Obstacle:
     except Obstacle as obstacle:
         return Obstacle(f"the token endpoint {login.endpoint}: {obstacle.reason}", f"{ENDPOINT}: {obstacle.remedy}")
     if isinstance(reason, ssl.SSLCertVerificationError):
-        store = "ssl.truststore.location in sasl.jaas.config"
-        why = untrusted(reason, server, address, "https.ca.location", store)
+        why = why_untrusted(reason, server, address, TOKEN_ENDPOINT)
         return Obstacle(f"the token endpoint {login.endpoint}: {why.reason}", why.remedy)
     said = "no answer in time" if isinstance(reason, TimeoutError) else "its answer cannot be read"
     return Obstacle(
