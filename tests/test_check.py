@@ -1,3 +1,4 @@
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -193,6 +194,20 @@ def test_the_command_has_a_line_for_each_and_fails_if_any_did(tmp_path: Path, mo
     assert any(line.startswith(refused) for line in lines)
     assert "- not checked read topic users (users): needs kafka 127.0.0.1:1, connect" in lines
     assert len(lines) == 20
+
+
+def test_on_a_terminal_a_finding_is_wrapped_and_its_remedy_has_its_own_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "turnout.yaml").write_text("kafka: {bootstrap.servers: '127.0.0.1:1'}\nserve: {port: 0}\n")
+    shown = CliRunner().invoke(app, ["check"], env={"FORCE_COLOR": "1", "COLUMNS": "72"}).stdout
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
+    at = lines.index("✗ failed      kafka 127.0.0.1:1, connect: nothing listens on 127.0.0.1:1")
+    assert lines[at + 1 : at + 3] == [
+        "              (connection refused)",
+        "              → see that the server runs, and that host and port are",
+    ]
 
 
 def test_the_command_says_what_is_wrong_with_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
