@@ -23,6 +23,7 @@ from tests.secure.logins import (
 from turnout.check.clusters import clusters
 from turnout.check.finding import Finding, Verdict
 from turnout.config import Config, load
+from turnout.kafka.client import Cluster
 from turnout.kafka.diagnosis.reach import Server
 from turnout.kafka.diagnosis.session import Session
 
@@ -312,6 +313,15 @@ def test_a_token_that_has_expired_speaks_of_clocks(here: Setting) -> None:
 
 
 # Rights
+
+
+def test_a_topic_with_empty_partitions_can_be_read(here: Setting) -> None:
+    anyone = Cluster({"bootstrap.servers": here.secure.embedded.bootstrap})
+    anyone.create_topics(["check-sparse"], partitions=6)
+    anyone.publisher().publish("check-sparse", b"a record")
+    result = found(config(here, Listener.TLS, here.trust, **{"tables.users.topic": "check-sparse"}))
+    assert result["describe topic check-sparse (users)"].text == "partitions: 6"
+    assert result["read topic check-sparse (users)"].text == "records: 1, readable"
 
 
 def test_a_topic_that_may_not_be_read(here: Setting) -> None:

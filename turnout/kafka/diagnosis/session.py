@@ -1,7 +1,6 @@
 """The login itself, by librdkafka, and what it shows: the brokers, and what may be done with a topic."""
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,8 @@ from turnout.kafka.diagnosis.reach import Server
 from turnout.properties import is_secret
 
 LOGIN_SECONDS = 10.0
+_NO_REASON = (BrokerError._ALL_BROKERS_DOWN, BrokerError._TIMED_OUT)
+"""What librdkafka says besides."""
 _AROUND = re.compile(r"^\w+://\S+: |SASL authentication error: | \(after \d+ms in state \w+\)")
 """What librdkafka puts around the reason that a broker gives."""
 LISTEN_SECONDS = 0.2
@@ -57,17 +58,21 @@ class Session:
         self.brokers = self._log_in()
 
     def _log_in(self) -> list[Server]:
-        deadline = time.monotonic() + LOGIN_SECONDS
+        """Asks who the brokers are: the first question, which takes a login and no rights."""
+        asked = self._admin.describe_cluster(request_timeout=LOGIN_SECONDS)
         while True:
             try:
-                found = self._admin.list_topics(timeout=LISTEN_SECONDS)
-                return [Server(str(broker.host), int(broker.port)) for broker in found.brokers.values()]
+                found = asked.result(LISTEN_SECONDS)
+                return [Server(node.host, node.port) for node in found.nodes]
+            except TimeoutError:
+                self._admin.poll(0)  # hear what the client has to say
+                reasons = self._refusals
             except KafkaException as error:
-                last: BrokerError = error.args[0]
-            self._admin.poll(0)
-            if self._refusals or time.monotonic() > deadline:
-                reasons = self._refusals or [one for one in self._heard if one.code() != BrokerError._ALL_BROKERS_DOWN]
-                raise Refused(self._text((reasons or [last])[0]))
+                self._admin.poll(0)
+                told = [one for one in self._heard if one.code() not in _NO_REASON]
+                reasons = [*self._refusals, *told, error.args[0]]
+            if reasons:
+                raise Refused(self._text(reasons[0]))
 
     @property
     def _refusals(self) -> list[BrokerError]:
