@@ -7,7 +7,7 @@ from confluent_kafka.admin import AclOperation
 
 from tests.secure.broker import Listener, SecureBroker
 from tests.secure.certificates import Certificates
-from tests.secure.logins import CLIENT_SECRET, PASSWORD, USER, Setting, filled, password
+from tests.secure.logins import CLIENT_SECRET, CONNECTION, CONNECTION_USER, PASSWORD, USER, Setting, filled, password
 from tests.secure.token_endpoint import TokenEndpoint
 from tests.waiting import until
 from turnout.java import java_parts
@@ -32,7 +32,8 @@ def secure(
     certificates: Certificates, tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SecureBroker]:
     jars = java_parts(print).broker
-    with SecureBroker(tmp_path_factory.mktemp("secure"), jars, certificates, tokens, {USER: PASSWORD}) as broker:
+    users = {USER: PASSWORD, CONNECTION_USER: CONNECTION}
+    with SecureBroker(tmp_path_factory.mktemp("secure"), jars, certificates, tokens, users) as broker:
         yield broker
 
 

@@ -1,7 +1,7 @@
 """Every way to log in, in every spelling, through Spark and through the control client, to rows in `final_ui`."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +16,24 @@ from tests.live.rig import Rig
 from tests.live.running import CONFIG, FILLED, Running, fill, first_generation
 from tests.secure.broker import OAUTH, PLAIN_MODULE, SCRAM_MODULE, Listener
 from tests.secure.certificates import STORE_PASSWORD
-from tests.secure.logins import CLIENT_SECRET, PASSWORD, USER, Properties, Setting, store
+from tests.secure.examples import Examples
+from tests.secure.logins import (
+    CLIENT_SECRET,
+    CONNECTION,
+    CONNECTION_USER,
+    PASSWORD,
+    USER,
+    Properties,
+    Setting,
+    store,
+)
+from tests.secure.rights import Rights, documented_rights
 from tests.waiting import until
 from turnout.errors import KafkaError
 from turnout.kafka.security import for_java, for_librdkafka
 from turnout.pipeline.running import RunningPipeline
+
+pytestmark = pytest.mark.timeout(300)  # with what all of them share: a broker, a token endpoint and Spark
 
 SOON_SECONDS = 60.0
 """Several pipelines may be starting on this machine."""
@@ -238,7 +251,6 @@ WAYS: dict[str, Way] = {
 # -- what each must come to
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", WAYS)
 def test_each_spelling_of_each_way_comes_to_rows(at: Setting, spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Spellings that come to the very same properties for both clients go through them once."""
@@ -267,10 +279,56 @@ def prepared(at: Setting, spark: SparkSession, directory: Path, login: Propertie
     """Topics with rows, which the user may read."""
     rig = Rig(at.secure.embedded, spark, directory, CONFIG, login=login)
     needed = {rig.topics.left, rig.topics.right, rig.config.control.topic}
-    at.secure.allow(USER, AclOperation.READ, *needed)
+    for user in (USER, CONNECTION_USER):
+        at.secure.allow(user, AclOperation.READ, *needed)
     fill(rig, rig.topics.left, rig.topics.right, "first")
     until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
     return rig
+
+
+# -- the examples, with the addresses of this machine
+
+EXAMPLES = {
+    "tls": Listener.TLS,
+    "mutual-tls": Listener.MUTUAL,
+    "mutual-tls-stores": Listener.MUTUAL,
+    "plain": Listener.PASSWORD_TLS,
+    "scram": Listener.PASSWORD_TLS,
+    "scram-java": Listener.PASSWORD_TLS,
+    "oauth": Listener.TOKEN_TLS,
+    "oauth-java": Listener.TOKEN_TLS,
+    "confluent-cloud": Listener.PASSWORD_TLS,
+    "confluent-cloud-oauth": Listener.TOKEN_TLS,
+    "amazon-msk-scram": Listener.PASSWORD_TLS,
+    "azure-event-hubs": Listener.PASSWORD_TLS,
+}
+ENVIRONMENT = {
+    "KAFKA_BOOTSTRAP": "kafka.example.com:9093",
+    "KAFKA_PASSWORD": PASSWORD,
+    "KAFKA_API_KEY": USER,
+    "KAFKA_API_SECRET": PASSWORD,
+    "CLIENT_ID": USER,
+    "CLIENT_SECRET": CLIENT_SECRET,
+    "MSK_USER": USER,
+    "MSK_PASSWORD": PASSWORD,
+    "EVENT_HUBS_CONNECTION": CONNECTION,
+    "TRUSTSTORE_PASSWORD": STORE_PASSWORD,
+    "KEYSTORE_PASSWORD": STORE_PASSWORD,
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_example_comes_to_rows(at: Setting, spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Where it has an authority of its own it keeps it; a public one is played by the tests' own."""
+    listener, secrets = EXAMPLES[name], {"kafka-password": PASSWORD, "client-secret": CLIENT_SECRET}
+    login = dict(Examples(tmp_path, at.certificates, secrets, ENVIRONMENT).config(name).kafka)
+    login["bootstrap.servers"] = at.secure.address(listener)
+    if "ssl.truststore.location" not in login:
+        login = at.trust | login
+    if "sasl.oauthbearer.token.endpoint.url" in login:
+        login = at.https_trust | login | {"sasl.oauthbearer.token.endpoint.url": at.tokens.https_url}
+    assert login["security.protocol"] == listener.protocol
+    must_come_to_rows(at, spark, tmp_path, login)
 
 
 # -- tokens that do not last
@@ -299,7 +357,6 @@ def shows(rig: Rig, user: str) -> bool:
     return user in set(rig.rows("final_ui")["userId"])
 
 
-@pytest.mark.timeout(300)
 def test_rows_go_on_coming_while_tokens_expire(
     at: Setting, spark: SparkSession, tmp_path: Path, short_tokens: None
 ) -> None:
@@ -313,7 +370,6 @@ def test_rows_go_on_coming_while_tokens_expire(
         assert "degraded" not in running.states
 
 
-@pytest.mark.timeout(300)
 def test_a_token_endpoint_that_is_down_for_a_while_costs_no_row(
     at: Setting, spark: SparkSession, tmp_path: Path, short_tokens: None
 ) -> None:
@@ -332,8 +388,6 @@ def test_a_token_endpoint_that_is_down_for_a_while_costs_no_row(
 
 # -- least privilege
 
-BUS_RIGHTS = (AclOperation.CREATE, AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE)
-
 
 def user_of(at: Setting, name: str) -> Properties:
     """The login of a user who may do nothing yet."""
@@ -342,16 +396,36 @@ def user_of(at: Setting, name: str) -> Properties:
     return way.address(at) | {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": name, "sasl.password": PASSWORD}
 
 
-def test_reading_the_topics_is_all_that_is_needed(at: Setting, spark: SparkSession, tmp_path: Path) -> None:
+def allow(at: Setting, user: str, rights: Rights, topics: Iterable[str]) -> None:
+    """What a command of the document grants, on these topics or on those that begin as it says."""
+    for operation in rights.operations:
+        if rights.is_prefix:
+            at.secure.allow_prefixed(user, rights.topics[0], operation)
+        else:
+            at.secure.allow(user, operation, *topics)
+
+
+def may_publish(rig: Rig, value: bytes) -> bool:
+    try:
+        rig.cluster.publisher().publish(rig.config.control.topic, value)
+    except KafkaError:
+        return False
+    return True
+
+
+def test_the_rights_that_are_documented_are_all_that_is_needed(
+    at: Setting, spark: SparkSession, tmp_path: Path
+) -> None:
     """No group, nothing of the cluster. A control message comes from somebody else; what is written goes to the bus."""
+    to_read, to_publish, to_write = documented_rights()
     rig = Rig(
         at.secure.embedded, spark, tmp_path, CONFIG, login=user_of(at, "reader"), bus_login=user_of(at, "bus-writer")
     )
-    others = f"other-{rig.topics.left}", f"other-{rig.topics.right}"
+    control, others = rig.config.control.topic, (f"other-{rig.topics.left}", f"other-{rig.topics.right}")
     rig.admin.create_topics(others)
-    needed = {rig.topics.left, rig.topics.right, rig.config.control.topic, *others}
-    at.secure.allow("reader", AclOperation.READ, *needed)
-    at.secure.allow_prefixed("bus-writer", "turnout-", *BUS_RIGHTS)
+    needed = {rig.topics.left, rig.topics.right, control, *others}
+    allow(at, "reader", to_read, needed)
+    allow(at, "bus-writer", to_write, [])
     fill(rig, rig.topics.left, rig.topics.right, "first")
     fill(rig, *others, "other")
     until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
@@ -362,5 +436,8 @@ def test_reading_the_topics_is_all_that_is_needed(at: Setting, spark: SparkSessi
         assert running.control(usersTopic=others[0], accountsTopic=others[1]) == "applied"
         until(lambda: set(rig.rows("final_ui")["name"]) == {"other"}, "the other topics' rows")
         until(lambda: left_behind not in rig.admin.topics(), "the bus is tidied up", SOON_SECONDS)
-        with pytest.raises(KafkaError, match=rig.config.control.topic):
-            rig.cluster.publisher().publish(rig.config.control.topic, b"{}")
+        message = b'{"joinType": "inner"}'
+        assert not may_publish(rig, message)
+        allow(at, "reader", to_publish, [control])
+        until(lambda: may_publish(rig, message), "now it may")
+        until(lambda: rig.tables.status_row()["joinType"] == "inner", "its own message is applied", SOON_SECONDS)

@@ -13,6 +13,9 @@ from turnout.kafka.client import Cluster, Record
 USER = "turnout"
 PASSWORD = "rails-and-switches"
 CLIENT_SECRET = "signals-and-points"
+CONNECTION_USER = "$ConnectionString"
+CONNECTION = "Endpoint=sb://example.servicebus.example.com/;SharedAccessKeyName=turnout;SharedAccessKey=c3c=="
+"""A user and a password as Azure Event Hubs wants them."""
 
 REFUSED_SECONDS = 3.0
 """How long a wrong login is tried: librdkafka tries again and again, whatever the broker says."""
