@@ -23,6 +23,9 @@ _PUBLIC_NAME = re.compile(r"\.(location|file|url|id|type|class|ms|seconds)$", re
 # Values that hold a secret under whatever name: a login in an address, a private key, -Dsomething.password=….
 _SECRET_VALUE = re.compile(r"://[^/\s]*@|PRIVATE KEY|(passw\w*|passphrase|secret|token)\S*\s*=", re.IGNORECASE)
 
+SECRET_PATTERN = f"(?i){_SECRET_NAME.pattern}|{_SECRET_VALUE.pattern}"
+"""The same for programs that look for one pattern in names and values alike; Java reads it too."""
+
 
 def is_secret(name: str, value: str) -> bool:
     """Whether the value of this property must not be shown."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from turnout.properties import SECRET_PATTERN
+
 # Real-time mode holds a task slot for each source partition and each shuffle partition of every pipeline, all at
 # once, and old and new pipelines run side by side during a switch. Slots are threads that mostly wait: in local
 # mode there may be far more of them than cores.
@@ -47,6 +49,10 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",  # streaming ignores it, with a warning for each query
 }
 
+# In listings of its configuration, in plans and in event logs, Spark hides what this matches by name or by value. Its
+# own pattern does not know a private key, which is in the options of a source that logs in with a certificate.
+_REDACTION = "spark.redaction.regex"
+
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -85,6 +91,7 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
         settings |= _LOCAL_SETTINGS
         master = _local_master(master)
     settings |= conf
+    settings[_REDACTION] = "|".join([SECRET_PATTERN, *([conf[_REDACTION]] if _REDACTION in conf else [])])
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={_log4j(log_file)}".strip()
     builder = SparkSession.builder.master(master)
