@@ -1,57 +1,27 @@
 """The way to one Kafka, step by step: properties; name, connection and TLS of each server; token, login, brokers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from urllib.parse import urlsplit
 
 from turnout.check.finding import Finding, Steps, Warned
+from turnout.check.settings import Settings
+from turnout.check.visit import Visit
 from turnout.kafka.client import Cluster
-from turnout.kafka.diagnosis.client_certificate import ClientCertificate, read_client_certificate
-from turnout.kafka.diagnosis.logins import as_whom, mechanism_of, must_fit, principal_of, refused
+from turnout.kafka.diagnosis.logins import principal_of
 from turnout.kafka.diagnosis.obstacle import Obstacle
-from turnout.kafka.diagnosis.reach import Server, connect, resolve, servers_of
+from turnout.kafka.diagnosis.reach import Server, connect, resolve
 from turnout.kafka.diagnosis.rights import Rights
-from turnout.kafka.diagnosis.session import Refused, Session
-from turnout.kafka.diagnosis.tls import Meeting, Met, context_of
+from turnout.kafka.diagnosis.session import Session
+from turnout.kafka.diagnosis.tls import Meeting
 from turnout.kafka.diagnosis.token import Token, fetch_token
-from turnout.kafka.login.model import Login, OAuthLogin
-from turnout.kafka.login.parse import read_login
+from turnout.kafka.login.model import OAuthLogin
 from turnout.kafka.login.parse_oauth import HANDLER
-from turnout.kafka.security import for_java, for_librdkafka
-from turnout.properties import Properties
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SEVERAL = 3
 """As many brokers that cannot be reached are named; the rest are counted."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the properties of a Kafka come to."""
-
-    login: Login
-    client: Properties
-    """As librdkafka takes them."""
-    certificate: ClientCertificate | None
-    meeting: Meeting
-    servers: Sequence[Server]
-
-    @classmethod
-    def read(cls, properties: Mapping[str, str]) -> "Settings":
-        """Says what is wrong with them, for either client, as far as that can be seen from here."""
-        login, client = read_login(properties), for_librdkafka(properties)
-        for_java(properties)
-        certificate = read_client_certificate(client)
-        context = None
-        if login.tls is not None:
-            context = context_of(client, "ssl.ca")
-            context.check_hostname = login.tls.checks_host
-            if certificate is not None:
-                certificate.load_into(context)
-        meeting = Meeting(login.protocol, mechanism_of(login), context, certificate)
-        return cls(login, client, certificate, meeting, servers_of(properties["bootstrap.servers"]))
 
 
 class Approach:
@@ -63,14 +33,14 @@ class Approach:
         self._properties = properties
         self._settings: Settings | None = None
         self._token: Token | None = None
-        self._visits: list[_Visit] = []
+        self._visits: list[Visit] = []
 
     def findings(self) -> Iterator[Finding]:
         yield self.steps.take(f"{self.section}, properties", self._read)
         if (settings := self._settings) is None:
-            yield self.steps.take(f"{self.section}, connection and login", str)
+            yield self.steps.not_checked(f"{self.section}, connection and login")
             return
-        self._visits = [_Visit(self.section, server, settings) for server in settings.servers]
+        self._visits = [Visit(self.section, server, settings) for server in settings.servers]
         for visit in self._visits:
             yield from visit.come()
         self._need_one()
@@ -146,57 +116,6 @@ class Approach:
             f"{obstacles[0].remedy}. What is advertised (the brokers' advertised.listeners) must lead there from this "
             "machine too",
         )
-
-
-class _Visit:
-    """To one server."""
-
-    def __init__(self, section: str, server: Server, settings: Settings) -> None:
-        self.server = server
-        self.session: Session | None = None
-        self.steps = Steps()
-        self._name, self._settings = f"{section} {server}", settings
-        self._addresses: list[str] = []
-        self._address = ""
-        self._met = Met(None)
-
-    def come(self) -> Iterator[Finding]:
-        yield self.steps.take(f"{self._name}, resolve", self._resolve)
-        yield self.steps.take(f"{self._name}, connect", self._connect)
-        yield self.steps.take(f"{self._name}, TLS", self._meet)
-
-    def log_in(self, failed: str | None, token: Token | None) -> Finding:
-        """`failed`: what went wrong meanwhile."""
-        self.steps.failed = self.steps.failed or failed
-        return self.steps.take(f"{self._name}, login", lambda: self._log_in(token))
-
-    def _resolve(self) -> str:
-        self._addresses = resolve(self.server)
-        return ", ".join(self._addresses)
-
-    def _connect(self) -> str:
-        self._address, seconds = connect(self.server, self._addresses)
-        return f"to {self._address} in {seconds * 1000:.0f} ms"
-
-    def _meet(self) -> str | Warned:
-        self._met = met = self._settings.meeting.meet(self.server, self._address)
-        if met.certificate is None:
-            return f"none, as security.protocol is {self._settings.login.protocol}"
-        certificate = met.certificate
-        said = f"{met.version}, for {certificate.hosts}, signed by {certificate.issuer}, {certificate.lasts}"
-        tls = self._settings.login.tls
-        if tls is not None and not tls.checks_host:
-            return Warned(f"{said}; the host's name is not checked", "check it outside of tests")
-        return Warned(said, "have it renewed in time by whoever runs the Kafka") if certificate.ends_soon else said
-
-    def _log_in(self, token: Token | None) -> str:
-        login = self._settings.login
-        must_fit(login, self._met)
-        try:
-            self.session = Session(self._settings.client, self.server)
-        except Refused as refusal:
-            raise refused(login, token, str(refusal)) from None
-        return as_whom(login, self._settings.certificate)
 
 
 def _obstacle_to(broker: Server, meeting: Meeting) -> Obstacle | None:

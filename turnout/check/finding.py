@@ -61,8 +61,11 @@ class Steps:
 
     def take(self, subject: str, look: Look) -> Finding:
         if self.failed is not None:
-            return Finding(subject, Verdict.NOT_CHECKED, f"needs {self.failed}")
+            return self.not_checked(subject)
         finding = find(subject, look)
         if finding.verdict is Verdict.FAILED:
             self.failed = subject
         return finding
+
+    def not_checked(self, subject: str) -> Finding:
+        return Finding(subject, Verdict.NOT_CHECKED, f"needs {self.failed}")

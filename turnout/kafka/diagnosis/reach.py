@@ -27,7 +27,10 @@ class Connected(NamedTuple):
 
 def servers_of(bootstrap: str) -> list[Server]:
     """Those that `bootstrap.servers` names."""
-    return [_server(text) for item in bootstrap.split(",") if (text := item.strip())]
+    servers = [_server(text) for item in bootstrap.split(",") if (text := item.strip())]
+    if not servers:
+        raise Obstacle("bootstrap.servers names no server", "write host:port, or several with commas")
+    return servers
 
 
 def _server(text: str) -> Server:
