@@ -1,5 +1,6 @@
 """The examples of logins are what the document shows, and come to what each provider documents for each client."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -178,3 +179,13 @@ def test_each_kafka_may_have_its_own_login(examples: Examples) -> None:
 def test_the_document_shows_each_example_as_it_is(name: str) -> None:
     text = (EXAMPLES / f"{name}.yaml").read_text()
     assert f"```yaml\n# examples/kafka/{name}.yaml\n{text}```\n" in DOCUMENT.read_text()
+
+
+def test_the_documents_links_lead_somewhere() -> None:
+    text = DOCUMENT.read_text()
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text)
+    assert links
+    assert [file for file, _ in links if file and not (DOCUMENT.parent / file).exists()] == []
+    assert [anchor for file, anchor in links if not file and anchor not in anchors] == []

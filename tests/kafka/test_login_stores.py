@@ -26,15 +26,21 @@ class Stores:
         self.key, self.pem = directory / "client.jks", directory / "client.pem"
         self.trust, self.trust_p12 = directory / "trust.jks", directory / "trust.p12"
         make = ["-genkeypair", "-alias", "the client", "-dname", "CN=client.example.com", "-keyalg", "EC"]
-        self._keytool(*make, "-keypass", KEY_PASSWORD, "-storetype", "JKS", "-keystore", str(self.key))
-        self._keytool("-exportcert", "-rfc", "-alias", "the client", "-file", str(self.pem), "-keystore", str(self.key))
+        self._in_store(*make, "-keypass", KEY_PASSWORD, "-storetype", "JKS", "-keystore", str(self.key))
+        self._in_store(
+            "-exportcert", "-rfc", "-alias", "the client", "-file", str(self.pem), "-keystore", str(self.key)
+        )
         for store, kind in ((self.trust, "JKS"), (self.trust_p12, "PKCS12")):
             take = ["-importcert", "-noprompt", "-alias", "ca", "-file", str(self.pem), "-storetype", kind]
-            self._keytool(*take, "-keystore", str(store))
+            self._in_store(*take, "-keystore", str(store))
 
-    def _keytool(self, *arguments: str) -> None:
+    def _in_store(self, *arguments: str) -> None:
+        self.keytool(*arguments, "-storepass", PASSWORD)
+
+    @staticmethod
+    def keytool(*arguments: str) -> None:
         keytool = find_java().path.resolve().with_name("keytool")
-        subprocess.run([keytool, *arguments, "-storepass", PASSWORD], capture_output=True, timeout=60, check=True)
+        subprocess.run([keytool, *arguments], capture_output=True, timeout=60, check=True)
 
     @property
     def certificate(self) -> str:
@@ -93,6 +99,22 @@ def test_a_jks_keystore_is_certificate_and_key_for_librdkafka_and_leaves_no_file
     assert accepted_by_librdkafka(own)
     assert dict(for_java(written)) == written
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("encryption", ["today's", "the former"])
+def test_a_pkcs12_keystore_is_read_however_java_encrypted_it(stores: Stores, tmp_path: Path, encryption: str) -> None:
+    """Until Java 16 it was in a way that librdkafka does not read."""
+    store = tmp_path / "client.p12"
+    source = ["-srckeystore", str(stores.key), "-srcstorepass", PASSWORD, "-srckeypass", KEY_PASSWORD]
+    copy = ["-destkeystore", str(store), "-deststoretype", "PKCS12", "-deststorepass", PASSWORD]
+    former = ["-J-Dkeystore.pkcs12.legacy"] if encryption == "the former" else []
+    stores.keytool("-importkeystore", "-noprompt", "-srcalias", "the client", *source, *copy, *former)
+    own = for_librdkafka({**SSL, "ssl.keystore.location": str(store), "ssl.keystore.password": PASSWORD})
+    assert one_line_per_text(own["ssl.certificate.pem"]) == one_line_per_text(stores.certificate)
+    assert accepted_by_librdkafka(own)
+    with pytest.raises(ConfigError, match=r"ssl\.keystore\.password is wrong") as refused:
+        for_librdkafka({**SSL, "ssl.keystore.location": str(store), "ssl.keystore.password": "s3cr3t, not"})
+    assert "s3cr3t" not in str(refused.value)
 
 
 def test_a_store_that_is_replaced_is_read_anew(stores: Stores, tmp_path: Path) -> None:

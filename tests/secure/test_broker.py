@@ -20,6 +20,7 @@ from tests.secure.logins import (
 )
 from tests.secure.token_endpoint import TokenEndpoint
 from turnout.errors import KafkaError
+from turnout.kafka.login import render_librdkafka
 
 EXTENSIONS = {"extensions": "logicalCluster=lkc-example,identityPoolId=pool-example"}
 Way = tuple[Listener, Callable[[Setting], Properties]]
@@ -90,3 +91,10 @@ def test_the_scope_is_asked_for(at: Setting) -> None:
     asked = at.tokens.given[before:]
     assert asked
     assert {(one.client, one.scope) for one in asked} == {(USER, "kafka")}
+
+
+def test_an_https_endpoint_of_an_authority_that_the_system_trusts(at: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has to be said of it."""
+    system = str(at.certificates.authority.certificate)
+    monkeypatch.setattr(render_librdkafka, "SYSTEM_BUNDLES", (system,))
+    assert at.topic in at.cluster(Listener.TOKEN, at.https_token()).topics()

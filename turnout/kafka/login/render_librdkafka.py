@@ -1,4 +1,4 @@
-"""A login as librdkafka (confluent_kafka) takes it. It reads PEM and PKCS12: other stores become PEM text in memory."""
+"""A login as librdkafka (confluent_kafka) takes it. It reads PEM: Java's stores become PEM text in memory."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from turnout.kafka.login.parse import PROTOCOL
 from turnout.kafka.login.parse_oauth import ENDPOINT, EXTENSIONS, METHOD
 from turnout.kafka.login.parse_sasl import GSSAPI, OAUTHBEARER
 from turnout.kafka.login.parse_tls import HOST_CHECK
-from turnout.kafka.login.stores import is_pkcs12, key_as_pem, trusted_as_pem
+from turnout.kafka.login.stores import key_as_pem, may_be_pkcs12, trusted_as_pem
 
 SYSTEM_BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
@@ -98,7 +98,7 @@ def _identity(identity: Identity) -> dict[str, str]:
         return _pem_identity(identity)
     if identity.pem is not None:
         return _pem_identity(identity.pem)
-    if not is_pkcs12(identity):
+    if not may_be_pkcs12(identity):
         return _pem_identity(key_as_pem(identity))
     return {
         "ssl.keystore.location": identity.location,

@@ -19,13 +19,10 @@ _REMEMBERED = 8
 """Stores of each kind: a configuration has three Kafkas at most."""
 
 
-def is_pkcs12(store: KeyStore) -> bool:
-    """By what the file is, as Java goes; one that cannot be read now, by what it is called."""
-    try:
-        with Path(store.location).open("rb") as file:
-            return file.read(4) not in _JAVA_MAGIC
-    except OSError:
-        return (store.type or ("JKS" if store.location.endswith(".jks") else "PKCS12")) == "PKCS12"
+def may_be_pkcs12(store: KeyStore) -> bool:
+    """Of one that cannot be read now, by what it is called."""
+    is_there = Path(store.location).is_file()
+    return not is_there and (store.type or ("JKS" if store.location.endswith(".jks") else "PKCS12")) == "PKCS12"
 
 
 def trusted_as_pem(store: TrustStore) -> str:
@@ -34,15 +31,20 @@ def trusted_as_pem(store: TrustStore) -> str:
     if content.startswith(_JAVA_MAGIC):
         certificates = _jks_certificates(store, content)
     else:
-        certificates = _certificates(_pkcs12(store.location, content, store.password))
+        certificates = _certificates(_pkcs12("ssl.truststore", store.location, content, store.password))
     if not certificates:
         raise ConfigError(f"ssl.truststore.location: {store.location} holds no certificates: import the authority's")
     return certificates
 
 
 def key_as_pem(store: KeyStore) -> PemIdentity:
-    """The client's certificate and key of a JKS keystore. The key is not encrypted: it stays in memory."""
-    return _jks_key(store, _content("ssl.keystore", store))
+    """The client's certificate and key of a keystore. The key is not encrypted: it stays in memory.
+
+    PKCS12 too, which librdkafka reads: but not as Java encrypted it for twenty years (RC2)."""
+    content = _content("ssl.keystore", store)
+    if content.startswith(_JAVA_MAGIC):
+        return _jks_key(store, content)
+    return _identity(store, _pkcs12("ssl.keystore", store.location, content, store.password))
 
 
 # Remembered by what the file holds: keytool takes seconds, and a login is written for its clients again and again.
@@ -55,12 +57,15 @@ def _jks_certificates(store: TrustStore, content: bytes) -> str:  # noqa: ARG001
 
 @lru_cache(maxsize=_REMEMBERED)
 def _jks_key(store: KeyStore, content: bytes) -> PemIdentity:  # noqa: ARG001
+    copy = key_as_pkcs12(store)
+    return _identity(store, _pkcs12("ssl.keystore", store.location, copy.content, copy.password))
+
+
+def _identity(store: KeyStore, found: "PKCS12KeyAndCertificates") -> PemIdentity:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    copy = key_as_pkcs12(store)
-    found = _pkcs12(store.location, copy.content, copy.password)
-    if found.key is None:
-        raise ConfigError(f"ssl.keystore.location: {store.location} holds no key of a kind that librdkafka reads")
+    if found.key is None or found.cert is None:
+        raise ConfigError(f"ssl.keystore.location: {store.location} holds no private key: import the client's")
     key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return PemIdentity(chain=PemText(text=_certificates(found)), key=PemKey(text=SecretStr(key.decode())))
 
@@ -75,15 +80,15 @@ def _content(name: str, store: TrustStore | KeyStore) -> bytes:
     return content
 
 
-def _pkcs12(location: str, content: bytes, password: SecretStr | None) -> "PKCS12KeyAndCertificates":
+def _pkcs12(name: str, location: str, content: bytes, password: SecretStr | None) -> "PKCS12KeyAndCertificates":
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
     try:
         return load_pkcs12(content, None if password is None else password.get_secret_value().encode())
     except ValueError:
         raise ConfigError(
-            f"ssl.truststore.location: {location} cannot be read: "
-            "ssl.truststore.password is wrong or missing, or it is no PKCS12 or JKS store"
+            f"{name}.location: {location} cannot be read: "
+            f"{name}.password is wrong or missing, or it is no PKCS12 or JKS store"
         ) from None
 
 
