@@ -22,7 +22,7 @@ class FileReference:
     def read(self) -> str:
         """What the file holds, without its last line's end. An error never says what that is."""
         try:
-            text = Path(self.path).read_text("utf-8")
+            text = Path(self.path).read_bytes().decode("utf-8")
         except UnicodeDecodeError:
             raise ConfigError(f"the file {self.path} is not a text in UTF-8") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path

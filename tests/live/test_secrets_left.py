@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 from tests.live.rig import Sender
 from tests.secure.broker import Listener
 from tests.secure.logins import Setting, password
-from tests.torture.process import REPO, ServiceProcess
+from tests.torture.process import REPO, SPARK, ServiceProcess
 from tests.waiting import until
+from turnout.descendants import descendants
 from turnout.kafka.client import Cluster
 from turnout.kafka.login.java_names import JAVA_NAMES
 from turnout.properties import is_secret
@@ -113,6 +114,11 @@ class Run:
             path = f"/api/v1/applications/{applications[0]['id']}/{page}"
             yield path, httpx.get(spark + path, timeout=30).text
 
+    def command_lines(self) -> Iterator[tuple[str, str]]:
+        """Which every user of the machine can read."""
+        for pid in descendants(self.process.pid):
+            yield f"command line of {pid}", Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+
     def said(self, *arguments: str) -> str:
         """What a command says."""
         done = subprocess.run(
@@ -171,6 +177,7 @@ def test_no_secret_is_left_behind(at: Setting, tmp_path: Path) -> None:
         spoken["publish"] = run.said("switch", "-c", "turnout.yaml", "--join", "inner")
         assert f"this login may not write to topic '{run.topics['control']}'" in spoken["publish"]
         spoken |= dict(run.answers())
+        spoken |= dict(run.command_lines())
         spoken |= {command: run.said(command, "-c", "turnout.yaml") for command in ("config", "check")}
         assert run.process.terminate() == 0
     finally:
@@ -181,6 +188,7 @@ def test_no_secret_is_left_behind(at: Setting, tmp_path: Path) -> None:
     assert "spark.eventLog.dir" in spoken["/environment/"]
     assert any("/checkpoint" in place for place in left)
     assert any("/events/" in place for place in left)
+    assert any(SPARK in text for place, text in spoken.items() if place.startswith("command line"))
     assert f"file:{hidden}/password" in spoken["config"]
     assert {place: found for place, content in left.items() if (found := secrets_in(content))} == {}
 

@@ -1,5 +1,7 @@
 """Why a client of librdkafka gets nowhere: it tells that beside what it is asked, again and again, not always well."""
 
+import re
+
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import KafkaException
 
@@ -14,6 +16,8 @@ _TELLING = (
     BrokerError.TOPIC_AUTHORIZATION_FAILED,
     BrokerError.CLUSTER_AUTHORIZATION_FAILED,
 )
+# How long it took, and how often it was said: with it the same reason would be another one each time.
+_ASIDE = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)")
 
 
 class Reasons:
@@ -31,7 +35,7 @@ class Reasons:
         """A client's `error_cb`."""
         is_telling = error.code() in _TELLING
         if error.code() not in _NO_REASON and (self._reason is None or (is_telling and not self._is_telling)):
-            self._reason, self._is_telling = error.str(), is_telling
+            self._reason, self._is_telling = _ASIDE.sub("", error.str()), is_telling
 
     def forget(self) -> None:
         self._reason, self._is_telling = None, False

@@ -48,7 +48,7 @@ class Renewal:
 
     def look(self, topics: Sequence[str]) -> None:
         """Look whether the login has changed, which costs next to nothing, and if so try it by asking for topics."""
-        if not self._trying.acquire(blocking=False):
+        if not topics or not self._trying.acquire(blocking=False):
             return
         try:
             traces = self.link.credentials.traced()

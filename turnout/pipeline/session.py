@@ -6,9 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from turnout.properties import SECRET_PATTERN
+from turnout.properties import SECRET_PATTERN, is_named_secret
 
 # Real-time mode holds a task slot for each source partition and each shuffle partition of every pipeline, all at
 # once, and old and new pipelines run side by side during a switch. Slots are threads that mostly wait: in local
@@ -94,10 +95,21 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
     settings[_REDACTION] = "|".join([SECRET_PATTERN, *([conf[_REDACTION]] if _REDACTION in conf else [])])
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={_log4j(log_file)}".strip()
+    _launch({"spark.master": master, **settings})
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _launch(settings: Mapping[str, str]) -> None:
+    """Start Spark's process. PySpark by itself would put all settings on its command line, where every user of the
+    machine can read them: it is told the secrets afterwards."""
+    shown = SparkConf()
+    for name, value in settings.items():
+        if not is_named_secret(name):
+            shown.set(name, value)
+    SparkContext._ensure_initialized(conf=shown)
 
 
 def _local_master(master: str) -> str:
