@@ -288,7 +288,8 @@ def test_logs_can_be_followed_until_ctrl_c(turnout: Turnout) -> None:
 
 def test_the_config_in_force_is_printed_without_secrets(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
-    file.write_text(ORDERS + "kafka: {bootstrap.servers: 'k.example.com:9092', sasl.password: hidden}\n")
+    login = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: ann, sasl.password: hidden"
+    file.write_text(ORDERS + f"kafka: {{bootstrap.servers: 'k.example.com:9092', {login}}}\n")
     result = run("config", "-c", str(file))
     assert result.exit_code == 0
     assert "hidden" not in result.stdout

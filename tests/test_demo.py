@@ -5,7 +5,8 @@ from turnout.demo import clean, demo_config, topic_pairs
 from turnout.schema import Topics
 
 CONFIG = """
-kafka: {bootstrap.servers: "kafka.example.com:9093", security.protocol: SASL_SSL, sasl.password: secret}
+kafka: {bootstrap.servers: "kafka.example.com:9093", security.protocol: SSL, ssl.ca.location: /etc/ca.pem}
+control: {kafka: {bootstrap.servers: "control.example.com:9092"}}
 bus: {bootstrap.servers: "bus.example.com:9092"}
 spark: {master: "spark://spark.example.com:7077"}
 tables:
@@ -23,6 +24,7 @@ def test_a_demo_of_ones_own_tables_touches_none_of_ones_own_servers(tmp_path: Pa
     config = demo_config(theirs, "127.0.0.1:1234", tmp_path / "state", 9000)
     assert dict(config.kafka) == {"bootstrap.servers": "127.0.0.1:1234"}
     assert not config.bus
+    assert not config.control.kafka
     assert config.spark.master == "local[*]"
     assert config.state_dir == tmp_path / "state"
     assert (config.serve.host, config.serve.port) == ("0.0.0.0", 9000)

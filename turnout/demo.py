@@ -46,6 +46,7 @@ def demo_config(config: Config, bootstrap: str, state_dir: Path, port: int) -> C
         update={
             "kafka": KafkaProperties({"bootstrap.servers": bootstrap}),
             "bus": KafkaProperties({}),
+            "control": config.control.model_copy(update={"kafka": KafkaProperties({})}),
             "spark": SparkConfig(),
             "serve": config.serve.model_copy(update={"port": port}),
             "state_dir": state_dir,
