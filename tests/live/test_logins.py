@@ -28,6 +28,7 @@ from tests.secure.logins import (
     store,
 )
 from tests.secure.rights import Rights, documented_rights
+from tests.secure.wiretap import Wiretap
 from tests.waiting import until
 from turnout.errors import KafkaError
 from turnout.kafka.security import for_java, for_librdkafka
@@ -261,6 +262,17 @@ def test_each_spelling_of_each_way_comes_to_rows(at: Setting, spark: SparkSessio
     for number, login in enumerate(different.values()):
         (directory := tmp_path / str(number)).mkdir()
         must_come_to_rows(at, spark, directory, login)
+
+
+def test_both_clients_tell_the_broker_the_extensions(at: Setting, spark: SparkSession, tmp_path: Path) -> None:
+    """A provider's broker goes by them; the one here takes any."""
+    extensions = ",".join(f"{name}={value}" for name, value in EXTENSIONS.items())
+    with Wiretap(at.secure.address(Listener.TOKEN)) as line:
+        login = {"bootstrap.servers": line.address, "security.protocol": Listener.TOKEN.protocol}
+        must_come_to_rows(at, spark, tmp_path, login | at.token(extensions=extensions))
+        for client in (b"rdkafka", b"spark-kafka-source"):
+            said = next(said for said in line.heard if client in said)
+            assert [name for name, value in EXTENSIONS.items() if f"\x01{name}={value}\x01".encode() not in said] == []
 
 
 def must_come_to_rows(at: Setting, spark: SparkSession, directory: Path, login: Properties) -> None:
