@@ -1,6 +1,6 @@
 """A remote client of a table's server-sent changes, in a process of its own.
 
-`python -m bench.client HOST PORT PATH`; then a question per line on stdin (see `Question`), an answer per line.
+`python -m bench.client HOST PORT PATH`; then a question per line (see `bench.seen.Question`), an answer per line.
 
 An event counts as there when its last byte is. What is in it is looked up only when asked, after the load: a remote
 client would do that on a machine of its own.
@@ -10,27 +10,16 @@ import http.client
 import os
 import sys
 import threading
-import time
 from collections import deque
-from typing import TypedDict
 
 import orjson
-import polars as pl
 
 from bench.child import answer_questions
 from bench.messages import LEFT_STAMP, RIGHT_STAMP
-from bench.seen import Update, collect
+from bench.seen import Question, Update, answer, now_us
 
 END = b"\n\n"
 READ_BYTES = 1 << 16
-
-
-class Question(TypedDict):
-    """Tell what was seen up to these messages: the counts in the answer, the messages in `file`."""
-
-    last_left: int
-    last_right: int
-    file: str
 
 
 class SseClient:
@@ -43,15 +32,13 @@ class SseClient:
             raise RuntimeError(f"{path}: {self._response.status} {self._response.reason}")
         threading.Thread(target=self._follow, name="follow", daemon=True).start()
 
-    def tell(self, question: Question) -> dict[str, object]:
-        seen = collect(self._take, question["last_left"], question["last_right"])
-        seen.first.write_ipc(question["file"])
-        return {"updates": seen.updates, "rows": seen.rows, "snapshots": seen.snapshots}
+    def tell(self, question: Question) -> dict[str, int]:
+        return answer(self._take, question)
 
     def _follow(self) -> None:
         text = bytearray()
         while piece := self._response.read1(READ_BYTES):
-            now = time.time_ns() // 1000
+            now = now_us()
             searched = max(0, len(text) - len(END) + 1)
             text += piece
             while (end := text.find(END, searched)) >= 0:
@@ -73,9 +60,7 @@ def _update(arrived: int, text: bytes) -> Update | None:
     data = orjson.loads(fields[b"data"])
     changed = fields[b"event"] == b"change"
     rows = data["upserts" if changed else "rows"]
-    left = pl.Series([row[LEFT_STAMP] for row in rows], dtype=pl.Int64)
-    right = pl.Series([row[RIGHT_STAMP] for row in rows], dtype=pl.Float64)
-    return Update(arrived, left, right, not changed)
+    return Update(arrived, [row[LEFT_STAMP] for row in rows], [row[RIGHT_STAMP] for row in rows], not changed)
 
 
 if __name__ == "__main__":

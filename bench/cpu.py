@@ -1,11 +1,12 @@
-"""How much of the processor each process takes, where the system has /proc to tell it.
+"""How much of the processor and of memory processes take, where the system has /proc to tell it.
 
-Unlike a latency, this hardly depends on what else runs on the machine; and it shows who is the one that cannot keep up.
+Unlike a latency, the processor's time hardly depends on what else runs on the machine; and it shows who is the one
+that cannot keep up.
 """
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +17,9 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class CpuMeter:
-    """What each process, by name, has taken since `start`."""
+    """What the processes of each name have taken since `start`."""
 
-    def __init__(self, pids: Mapping[str, int]) -> None:
+    def __init__(self, pids: Mapping[str, Sequence[int]]) -> None:
         self._pids = pids if (_PROC / "self" / "stat").exists() else {}
         self.start()
 
@@ -38,7 +39,7 @@ class CpuMeter:
         return {name: now - self._before[name] for name, now in self._seconds().items()}
 
     def _seconds(self) -> dict[str, float]:
-        return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}
+        return {name: sum(map(_cpu_seconds, pids)) for name, pids in self._pids.items()}
 
 
 def descendant_running(what: str) -> int | None:
@@ -48,6 +49,15 @@ def descendant_running(what: str) -> int | None:
             if what.encode() in (_PROC / str(pid) / "cmdline").read_bytes():
                 return pid
     return None
+
+
+def resident_mb(pids: Sequence[int]) -> float:
+    """Megabytes of memory that these processes hold, together."""
+    pages = 0
+    for pid in pids:
+        with suppress(OSError):
+            pages += int((_PROC / str(pid) / "statm").read_text().split()[1])
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
 def _cpu_seconds(pid: int) -> float:

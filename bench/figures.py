@@ -9,6 +9,8 @@ from bench.seen import Seen
 QUARTER = 4
 """The first and the last quarter of the messages tell whether the latency grows, that is: whether it keeps up."""
 
+_FIRST = {"stamp": pl.Int64, "arrived": pl.Int64}
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -34,12 +36,13 @@ class Figures:
 
 def figures(sent: pl.DataFrame, seen: Seen, keep: int) -> Figures:
     """`sent` has columns stamp, right, key; `keep` is that of either table."""
-    shown = sent.join(seen.first, on="stamp", how="left").sort("stamp")
+    first = pl.DataFrame({"stamp": seen.first.keys(), "arrived": seen.first.values()}, _FIRST)
+    shown = sent.join(first, on="stamp", how="left").sort("stamp")
     # The latest right row of a key hides those before it; a left one is pushed out when as many newer ones are kept.
     by_right, by_left = (_nth_newer(places) for places in (1, keep))
     until = shown.with_columns(until=pl.coalesce("arrived", pl.when("right").then(by_right).otherwise(by_left)))
     latency = (until["until"] - until["stamp"]).drop_nulls() / 1000
-    first, last = latency.head(latency.len() // QUARTER), latency.tail(latency.len() // QUARTER)
+    early, late = latency.head(latency.len() // QUARTER), latency.tail(latency.len() // QUARTER)
     return Figures(
         lost=until["until"].null_count(),
         superseded=until["arrived"].null_count() - until["until"].null_count(),
@@ -51,8 +54,8 @@ def figures(sent: pl.DataFrame, seen: Seen, keep: int) -> Figures:
         p90=_quantile(latency, 0.9),
         p99=_quantile(latency, 0.99),
         max=_quantile(latency, 1),
-        p50_of_first_quarter=_quantile(first, 0.5),
-        p50_of_last_quarter=_quantile(last, 0.5),
+        p50_of_first_quarter=_quantile(early, 0.5),
+        p50_of_last_quarter=_quantile(late, 0.5),
     )
 
 

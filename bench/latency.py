@@ -18,10 +18,11 @@ from bench.command import run, say
 from bench.cpu import CpuMeter, descendant_running
 from bench.machine import load_average, this_machine
 from bench.messages import Plan
-from bench.phases import Phase, Run
+from bench.phases import Phase, Run, asking
 from bench.recorder import Recorder
 from bench.report import Report, show, write_json
 from bench.rig import HOST, Rig, running
+from bench.seen import collect
 
 RESULT = Path(__file__).parent / "results" / "latency.json"
 WARM_UP_RATE = 2_000
@@ -45,15 +46,23 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
     with (
         tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
         running(Path(directory), options.keep, partial(say, console)) as rig,
-        Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
+        Child("bench.producer", rig.broker.bootstrap) as producer,
         Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
     ):
         recorder, joined = Recorder(), rig.service.tables.names.joined
         registry = rig.service.tables.registry
-        registry.subscribe(joined, recorder.note)
+        registry.subscribe(joined, recorder.note_event)
         plan = Plan(options.keys)
         cpu = CpuMeter(processes(rig, producer, client))
-        run = Run(plan, options.keep, producer, recorder, client, cpu, Path(directory))
+        run = Run(
+            plan,
+            options.keep,
+            producer,
+            partial(collect, recorder.take),
+            asking(client, Path(directory)),
+            cpu,
+            Path(directory),
+        )
         # At least until every key has rows on both sides: from then on each message shows.
         _phase(run, WARM_UP_RATE, max(options.warm_up, plan.round / WARM_UP_RATE), console, "Warming up: ")
         phases = [_phase(run, rate, options.seconds, console) for rate in options.rates]
@@ -66,14 +75,14 @@ def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = ""
     return run.phase(rate, seconds)
 
 
-def processes(rig: Rig, producer: Child, client: Child) -> dict[str, int]:
+def processes(rig: Rig, producer: Child, client: Child) -> dict[str, list[int]]:
     spark = descendant_running("SparkSubmit")
     return {
-        "service": os.getpid(),
-        **({"Spark": spark} if spark else {}),
-        "Kafka": rig.broker.pid,
-        "producer": producer.pid,
-        "client": client.pid,
+        "service": [os.getpid()],
+        **({"Spark": [spark]} if spark else {}),
+        "Kafka": [rig.broker.pid],
+        "producer": [producer.pid],
+        "client": [client.pid],
     }
 
 

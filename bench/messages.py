@@ -21,6 +21,12 @@ LEFT_STAMP, RIGHT_STAMP = "age", "balance"
 """The columns with the times of the left and of the right message."""
 
 
+def message(right: bool, key: int, stamp: int) -> bytes:
+    if right:
+        return b'{"userId":"u%06d","accountType":"standard","balance":%d}' % (key, stamp)
+    return b'{"userId":"u%06d","name":"Name %06d","email":"u%06d@example.com","age":%d}' % (key, key, key, stamp)
+
+
 @dataclass(frozen=True)
 class Plan:
     """Which message has which side and key."""
@@ -32,16 +38,9 @@ class Plan:
         """Messages until each key has had one on either side."""
         return 2 * self.keys
 
-    def topic(self, number: int) -> str:
-        return RIGHT_TOPIC if number % 2 else LEFT_TOPIC
-
     def value(self, number: int, stamp_us: int) -> bytes:
-        key, right = number // 2, number % 2
-        if right:
-            key = (key + self.keys // 2) % self.keys
-            return b'{"userId":"u%06d","accountType":"standard","balance":%d}' % (key, stamp_us)
-        key %= self.keys
-        return b'{"userId":"u%06d","name":"Name %06d","email":"u%06d@example.com","age":%d}' % (key, key, key, stamp_us)
+        key, right = number // 2, bool(number % 2)
+        return message(right, (key + right * (self.keys // 2)) % self.keys, stamp_us)
 
     def sent(self, first_number: int, stamps: pl.Series) -> pl.DataFrame:
         """Messages from `first_number` on, with these times: stamp, right (or left), key."""

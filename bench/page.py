@@ -25,9 +25,10 @@ from bench.cpu import CpuMeter
 from bench.latency import at_least_1, changes_of, processes
 from bench.machine import Machine, load_average, this_machine
 from bench.messages import Plan
-from bench.phases import Phase, Run
+from bench.phases import Phase, Run, asking
 from bench.recorder import Recorder
 from bench.rig import HOST, running
+from bench.seen import collect
 
 RESULT = Path(__file__).parent / "results" / "page.json"
 WARM_UP_RATE = 4_000
@@ -64,16 +65,18 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
     with (
         tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
         running(Path(directory), 1, tell) as rig,
-        Child("bench.producer", rig.broker.bootstrap, options.keys) as producer,
+        Child("bench.producer", rig.broker.bootstrap) as producer,
         Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
         Child("bench.browser", f"http://{HOST}:{rig.port}/") as browser,
         Child("bench.viewers", f"ws://{HOST}:{rig.port}/perspective") as viewers,
     ):
         recorder, joined = Recorder(), rig.service.tables.names.joined
         registry = rig.service.tables.registry
-        registry.subscribe(joined, recorder.note)
+        registry.subscribe(joined, recorder.note_event)
         plan, cpu = Plan(options.keys), CpuMeter(processes(rig, producer, client))
-        measured = Run(plan, 1, producer, recorder, client, cpu, Path(directory))
+        measured = Run(
+            plan, 1, producer, partial(collect, recorder.take), asking(client, Path(directory)), cpu, Path(directory)
+        )
         tell(f"Filling the table: {options.keys:,} keys …")
         measured.phase(WARM_UP_RATE, plan.round / WARM_UP_RATE)
         tell("Opening the page …")

@@ -1,22 +1,27 @@
-"""Phases of a run: messages at one rate, until all of them have been seen by both observers."""
+"""Phases of a run: messages at one rate, until all of them have been seen by all observers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from bench import client, producer
+from bench import producer, seen
 from bench.child import Child
 from bench.cpu import CpuMeter
 from bench.figures import Figures, figures, sent_per_second
 from bench.machine import load_average
-from bench.messages import Plan
-from bench.recorder import Recorder
-from bench.seen import Seen, collect
+from bench.messages import LEFT_TOPIC, RIGHT_TOPIC, Plan
+from bench.seen import Seen
 
 BOTH_SIDES = 2
 """The fewest messages of a phase: one on either side."""
+
+ANSWER_SECONDS = 60
+"""Beyond the time that an observer may wait for messages: to look through what it has noted."""
+
+Observer = Callable[[int, int], Seen]
+"""What it has seen, when it has the last left and the last right message, by their stamps."""
 
 
 @dataclass(frozen=True)
@@ -33,30 +38,30 @@ class Phase:
     cpu_us_per_message: Mapping[str, float]
     """The same by message: what more messages a second would cost."""
     live_table: Figures
-    remote_client: Figures
+    remote_client: Figures | None
 
 
 @dataclass
 class Run:
-    """A producer and two observers. Messages are numbered through all phases."""
+    """A producer and its observers. Messages are numbered through all phases."""
 
     plan: Plan
     keep: int
     producer: Child
-    recorder: Recorder
-    client: Child
+    table: Observer
+    client: Observer | None
     cpu: CpuMeter
     directory: Path
+    topics: tuple[str, str] = (LEFT_TOPIC, RIGHT_TOPIC)
     next_number: int = 0
 
     def phase(self, rate: int, seconds: float) -> Phase:
         self.cpu.start()
         sent = self._send(rate, max(BOTH_SIDES, round(rate * seconds)))
         load = load_average()
-        last_left, last_right = (_last(sent.filter(side)) for side in (~pl.col("right"), pl.col("right")))
-        in_table = collect(self.recorder.take, last_left, last_right)
+        last = [_last(sent.filter(side)) for side in (~pl.col("right"), pl.col("right"))]
+        in_table = self.table(*last)
         cores, cpu_us = self.cpu.cores(), self.cpu.microseconds_per(sent.height)
-        at_client = self._seen_by_client(last_left, last_right)
         return Phase(
             rate=rate,
             seconds=seconds,
@@ -66,29 +71,30 @@ class Run:
             cores=cores,
             cpu_us_per_message=cpu_us,
             live_table=figures(sent, in_table, self.keep),
-            remote_client=figures(sent, at_client, self.keep),
+            remote_client=figures(sent, self.client(*last), self.keep) if self.client else None,
         )
 
     def _send(self, rate: int, count: int) -> pl.DataFrame:
-        first, file = self.next_number, self._file("sent")
+        first, file = self.next_number, self.directory / "sent.arrow"
         self.next_number += count
-        self.producer.ask({**producer.Question(first=first, count=count, rate=rate, file=file)})
-        return self.plan.sent(first, _read(file)["stamp"])
+        question = producer.Question(
+            keys=self.plan.keys, topics=self.topics, first=first, count=count, rate=rate, file=str(file)
+        )
+        self.producer.ask({**question})
+        # As bytes: a file that is mapped into memory must not change, and the next phase writes to the same one.
+        return self.plan.sent(first, pl.read_ipc(file.read_bytes())["stamp"])
 
-    def _seen_by_client(self, last_left: int, last_right: int) -> Seen:
-        file = self._file("seen")
-        question = client.Question(last_left=last_left, last_right=last_right, file=file)
-        answer = self.client.ask({**question})
-        return Seen(_read(file), answer["updates"], answer["rows"], answer["snapshots"])
 
-    def _file(self, name: str) -> str:
-        return str(self.directory / f"{name}.arrow")
+def asking(child: Child, directory: Path, **more: object) -> Observer:
+    """The observer that answers in another process; `more` goes with each question."""
+
+    def ask(last_left: int, last_right: int) -> Seen:
+        file = directory / f"seen-{child.pid}"
+        question = seen.Question(last_left=last_left, last_right=last_right, file=str(file))
+        return Seen.read(file, child.ask({**question, **more}, seen.LONGEST_SECONDS + ANSWER_SECONDS))
+
+    return ask
 
 
 def _last(sent: pl.DataFrame) -> int:
     return int(sent["stamp"][-1]) if sent.height else 0
-
-
-def _read(file: str) -> pl.DataFrame:
-    # As bytes: a file that is mapped into memory must not change, and the next phase writes to the same one.
-    return pl.read_ipc(Path(file).read_bytes())

@@ -1,18 +1,19 @@
 """Sends messages at a given rate, in a process of its own so that it takes no time from those it measures.
 
-`python -m bench.producer BOOTSTRAP KEYS`; then a question per line on stdin (see `Question`), an answer per line.
+`python -m bench.producer BOOTSTRAP`; then a question per line on stdin (see `Question`), an answer per line.
 """
 
 import sys
 import time
 from array import array
+from collections.abc import Sequence
 from typing import TypedDict
 
 import polars as pl
 from confluent_kafka import KafkaError, Message, Producer
 
 from bench.child import answer_questions
-from bench.messages import LEFT_TOPIC, RIGHT_TOPIC, Plan
+from bench.messages import Plan
 
 TICK_SECONDS = 0.001
 """The shortest sleep: at 10,000 messages a second, ten go out together."""
@@ -30,6 +31,9 @@ take half of a core from the broker at 10,000 messages a second; one that waits 
 class Question(TypedDict):
     """Send messages `first` to `first + count`, `rate` a second, and write their times to `file`."""
 
+    keys: int
+    topics: tuple[str, str]
+    """Of the left messages, and of the right ones."""
     first: int
     count: int
     rate: int
@@ -37,19 +41,20 @@ class Question(TypedDict):
 
 
 class PacedProducer:
-    def __init__(self, bootstrap: str, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, bootstrap: str) -> None:
         self._at_once, self._bundling = (_producer(bootstrap, linger_ms) for linger_ms in (0, BUSY_LINGER_MS))
         self._last_stamp = 0
 
     def send(self, question: Question) -> dict[str, object]:
         producer = self._at_once if question["rate"] < BUSY_RATE else self._bundling
-        stamps = array("q")
+        for topic in question["topics"]:  # so that not the first message finds out where they are
+            producer.list_topics(topic)
+        plan, stamps = Plan(question["keys"]), array("q")
         began = time.monotonic()
         while len(stamps) < question["count"]:
             due = min(question["count"], int((time.monotonic() - began) * question["rate"]) + 1)
             for number in range(question["first"] + len(stamps), question["first"] + due):
-                stamps.append(self._send_one(producer, number))
+                stamps.append(self._send_one(producer, question["topics"], plan, number))
             producer.poll(0)
             next_is_due = began + len(stamps) / question["rate"]
             time.sleep(max(TICK_SECONDS, next_is_due - time.monotonic()))
@@ -59,14 +64,14 @@ class PacedProducer:
         pl.DataFrame({"stamp": pl.Series(stamps, dtype=pl.Int64)}).write_ipc(question["file"])
         return {}
 
-    def _send_one(self, producer: Producer, number: int) -> int:
+    def _send_one(self, producer: Producer, topics: Sequence[str], plan: Plan, number: int) -> int:
         stamp = self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
-        producer.produce(self._plan.topic(number), self._plan.value(number, stamp), on_delivery=_fail)
+        producer.produce(topics[number % 2], plan.value(number, stamp), on_delivery=_fail)
         return stamp
 
 
 def _producer(bootstrap: str, linger_ms: int) -> Producer:
-    producer = Producer(
+    return Producer(
         {
             "bootstrap.servers": bootstrap,
             "linger.ms": linger_ms,
@@ -74,9 +79,6 @@ def _producer(bootstrap: str, linger_ms: int) -> Producer:
             "delivery.report.only.error": True,
         }
     )
-    for topic in (LEFT_TOPIC, RIGHT_TOPIC):  # so that not the first message finds out where they are
-        producer.list_topics(topic)
-    return producer
 
 
 def _fail(error: KafkaError | None, message: Message) -> None:
@@ -84,4 +86,4 @@ def _fail(error: KafkaError | None, message: Message) -> None:
 
 
 if __name__ == "__main__":
-    answer_questions(PacedProducer(sys.argv[1], Plan(int(sys.argv[2]))).send)
+    answer_questions(PacedProducer(sys.argv[1]).send)

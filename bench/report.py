@@ -45,7 +45,9 @@ class Report:
 
     @property
     def lost(self) -> int:
-        return sum(phase.live_table.lost + phase.remote_client.lost for phase in self.phases)
+        return sum(
+            figures.lost for phase in self.phases for figures in (phase.live_table, phase.remote_client) if figures
+        )
 
 
 def write_json(report: Report, file: Path) -> None:
@@ -80,7 +82,8 @@ def _latencies(report: Report) -> Table:
     for phase in report.phases:
         asked = (f"{phase.rate:,}", f"{phase.sent_per_second:,.0f}", f"{phase.sent:,}")
         table.add_row(*asked, *_cells(phase.rate, LIVE_TABLE, phase.live_table))
-        table.add_row("", "", "", *_cells(phase.rate, REMOTE_CLIENT, phase.remote_client))
+        if phase.remote_client:
+            table.add_row("", "", "", *_cells(phase.rate, REMOTE_CLIENT, phase.remote_client))
     return table
 
 

@@ -45,20 +45,26 @@ def running(directory: Path, keep: int, say: Say, more: Mapping[str, object] | N
     with ExitStack() as stack:
         stack.callback(end_descendants, GRACE_SECONDS)  # Spark's process would outlive its session, and even us
         parts = java_parts(say)
-        broker = EmbeddedBroker(directory / "kafka", parts.broker)
-        stack.callback(broker.stop)
-        broker.start(say)
+        broker = stack.enter_context(kafka(directory, parts, say))
         Cluster({"bootstrap.servers": broker.bootstrap}).create_topics([LEFT_TOPIC, RIGHT_TOPIC, CONTROL_TOPIC])
-        service = Service(_config(directory / "state", broker.bootstrap, keep, more or {}), bus=broker)
+        service = Service(config(directory / "state", broker.bootstrap, keep, more or {}), bus=broker)
         say("Starting Spark and the first generation …")
-        stack.callback(service.stop)
-        service.start()
-        port = stack.enter_context(_served(service))
-        _wait_until_live(service)
+        port = stack.enter_context(served(service))
+        wait_until_live(service)
         yield Rig(service, broker, port, parts)
 
 
-def _config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, object]) -> Config:
+@contextmanager
+def kafka(directory: Path, parts: JavaParts, say: Say) -> Iterator[EmbeddedBroker]:
+    broker = EmbeddedBroker(directory / "kafka", parts.broker)
+    try:
+        broker.start(say)
+        yield broker
+    finally:
+        broker.stop()
+
+
+def config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, object]) -> Config:
     # By its path: a turnout.yaml in the working directory is not what is measured here.
     built_in = Path(str(resources.files("turnout").joinpath(FILE_NAME)))
     overrides = {
@@ -72,9 +78,12 @@ def _config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, objec
 
 
 @contextmanager
-def _served(service: Service) -> Iterator[int]:
-    """The service's server on a thread of this process, and its port."""
-    with socket.create_server((HOST, 0)) as listener:
+def served(service: Service) -> Iterator[int]:
+    """The service, which is started, and its server on a thread of this process, with its port."""
+    with ExitStack() as stack:
+        stack.callback(service.stop)
+        service.start()
+        listener = stack.enter_context(socket.create_server((HOST, 0)))
         server = uvicorn.Server(
             uvicorn.Config(create_app(service), log_config=None, access_log=False, timeout_graceful_shutdown=1)
         )
@@ -87,7 +96,7 @@ def _served(service: Service) -> Iterator[int]:
             thread.join()
 
 
-def _wait_until_live(service: Service) -> None:
+def wait_until_live(service: Service) -> None:
     deadline = time.monotonic() + LIVE_SECONDS
     while not service.ready:
         if time.monotonic() > deadline:

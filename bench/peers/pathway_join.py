@@ -1,0 +1,92 @@
+"""Pathway: its Kafka connector, the latest row of each key, a left join, a subscription.
+
+`python -m bench.peers.pathway_join BOOTSTRAP DIRECTORY [LEFT RIGHT NOTED]`, in Pathway's environment.
+"""
+
+import sys
+import threading
+from collections.abc import Mapping
+from importlib.metadata import version
+
+import pathway as pw  # type: ignore[import-not-found]
+
+from bench.peers.peer import CHECK_MODULUS, Check, run
+from bench.seen import Sightings
+
+COMMIT_MS = 10
+"""How often the connectors hand over what has come: by default every 1.5 seconds."""
+
+
+class User(pw.Schema):  # type: ignore[misc]
+    userId: str  # noqa: N815 - as in the messages
+    name: str
+    email: str
+    age: int
+
+
+class Account(pw.Schema):  # type: ignore[misc]
+    userId: str  # noqa: N815
+    accountType: str  # noqa: N815
+    balance: float
+
+
+class Pathway:
+    def __init__(self, bootstrap: str) -> None:
+        self.sightings = Sightings()
+        self._bootstrap = bootstrap
+        self._total = Check(rows=0, checksum=0)
+
+    def about(self) -> Mapping[str, object]:
+        return {"version": version("pathway"), "settings": f"commits every {COMMIT_MS} ms"}
+
+    def begin(self, left: str, right: str) -> None:
+        users, accounts = self._stream(left, User), self._stream(right, Account)
+        latest = pw.reducers.latest
+        user = users.groupby(pw.this.userId).reduce(
+            pw.this.userId, name=latest(pw.this.name), email=latest(pw.this.email), age=latest(pw.this.age)
+        )
+        account = accounts.groupby(pw.this.userId).reduce(
+            pw.this.userId, accountType=latest(pw.this.accountType), balance=latest(pw.this.balance)
+        )
+        joined = user.join_left(account, user.userId == account.userId).select(
+            user.userId, user.name, user.email, user.age, account.accountType, account.balance
+        )
+        if self.sightings.with_rows:
+            pw.io.subscribe(joined, on_change=self._note)
+        else:
+            pw.io.subscribe(_total(joined), on_change=self._note_total)
+        threading.Thread(target=pw.run, kwargs={"monitoring_level": pw.MonitoringLevel.NONE}, daemon=True).start()
+
+    def check(self) -> Check:
+        return self._total
+
+    def end(self) -> None:
+        raise NotImplementedError("a process of Pathway's runs one program")
+
+    def _stream(self, topic: str, schema: type) -> pw.Table:
+        settings = {"bootstrap.servers": self._bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
+        return pw.io.kafka.read(settings, topic, schema=schema, format="json", autocommit_duration_ms=COMMIT_MS)
+
+    def _note(self, key: object, row: dict[str, float], time: int, is_addition: bool) -> None:  # noqa: ARG002
+        if is_addition:
+            self.sightings.note([row["age"]], [row["balance"]])
+
+    def _note_total(self, key: object, row: dict[str, int], time: int, is_addition: bool) -> None:  # noqa: ARG002
+        if is_addition:
+            self._total = Check(rows=row["rows"], checksum=row["checksum"])
+            self.sightings.note()
+
+
+def _total(joined: pw.Table) -> pw.Table:
+    """Added up by Pathway itself: to be told of each row of a backlog would take longer than to join it."""
+    right = pw.coalesce(pw.cast(int, pw.this.balance), 0)
+    rows = joined.select(check=pw.this.age + pw.this.age * right % CHECK_MODULUS)
+    return rows.reduce(rows=pw.reducers.count(), checksum=pw.reducers.sum(pw.this.check))
+
+
+def main(bootstrap: str, _directory: str, *at_once: str) -> None:
+    run(Pathway(bootstrap), *at_once)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,100 @@
+"""What the suite has measured: for each scenario, system and case its figures, one value a round."""
+
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from bench.machine import Machine
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column of the table of a case."""
+
+    name: str
+    unit: str
+    fewer_is_better: bool = True
+
+
+@dataclass
+class Results:
+    scenario: str
+    question: str
+    machine: Machine
+    load_average_before: float
+    settings: dict[str, object]
+    figures: dict[str, Figure] = field(default_factory=dict)
+    values: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
+    """Case -> system -> figure -> its values."""
+    systems: dict[str, str] = field(default_factory=dict)
+    """System -> its version and settings."""
+    failures: dict[str, list[str]] = field(default_factory=dict)
+    """System -> what went wrong."""
+
+    def add(self, case: str, system: str, figure: Figure, value: float | None) -> None:
+        self.figures[figure.name] = figure
+        values = self.values.setdefault(case, {}).setdefault(system, {}).setdefault(figure.name, [])
+        if value is not None:
+            values.append(value)
+
+    def fail(self, system: str, reason: str) -> None:
+        self.failures.setdefault(system, []).append(reason)
+
+    def median(self, case: str, system: str, figure: str) -> float | None:
+        values = self.values.get(case, {}).get(system, {}).get(figure, [])
+        return statistics.median(values) if values else None
+
+    def write(self) -> Path:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        file = RESULTS / f"{self.scenario}.json"
+        file.write_text(json.dumps(asdict(self), indent=2) + "\n")
+        return file
+
+
+def show(results: Results, console: Console) -> None:
+    for case, systems in results.values.items():
+        console.print(_table(results, case, systems), "", sep="\n")
+    for system, reasons in results.failures.items():
+        console.print(f"{system}: {'; '.join(dict.fromkeys(reasons))}", style="red", markup=False)
+    console.print(footer(results), markup=False)
+
+
+def footer(results: Results) -> str:
+    machine = results.machine
+    settings = ", ".join(f"{name} {value}" for name, value in results.settings.items())
+    measured = (
+        f"{machine.cores} cores, load average {results.load_average_before} before. Python {machine.python}, Java "
+        f"{machine.java}, Kafka {machine.kafka}; medians of all rounds (least – most); {settings}."
+    )
+    return "\n".join([measured, *(f"{system}: {about}" for system, about in results.systems.items())])
+
+
+def _table(results: Results, case: str, systems: Mapping[str, Mapping[str, list[float]]]) -> Table:
+    table = Table(title=f"{results.question}: {case}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    shown = [figure for figure in results.figures.values() if any(figure.name in taken for taken in systems.values())]
+    for figure in shown:
+        table.add_column(f"{figure.name},\n{figure.unit}", justify="right")
+    for system, taken in systems.items():
+        table.add_row(system, *(spread(taken.get(figure.name, [])) for figure in shown))
+    return table
+
+
+def spread(values: list[float]) -> str:
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return number(values[0])
+    return f"{number(statistics.median(values))} ({number(min(values))} – {number(max(values))})"
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

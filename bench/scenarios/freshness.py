@@ -1,0 +1,92 @@
+"""How old is a row when it is seen, at given rates? And which rate can be kept up with?"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.cpu import CpuMeter
+from bench.figures import Figures
+from bench.messages import Plan
+from bench.phases import Phase, Run
+from bench.results import Figure
+from bench.stage import Stage
+from bench.systems import System
+from turnout.errors import TurnoutError
+
+KEEP = 1
+WARM_UP_RATE = 2_000
+WARM_UP_SECONDS = 20.0
+RATES, SECONDS, KEYS = (50, 2_000, 10_000), 15.0, 10_000
+QUICK_RATES, QUICK_SECONDS, QUICK_KEYS = (50, 500), 4.0, 500
+
+CLIMB = (500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 12_500, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000)
+QUICK_CLIMB = (100, 500, 1_000)
+LIMIT_MS = 250.0
+ACHIEVED = 0.95
+"""Of the rate that was asked for: below, it is the producer that is at its end."""
+
+HIGHEST = Figure(f"highest rate with p99 ≤ {LIMIT_MS:g} ms", "msg/s", fewer_is_better=False)
+P99_THERE = Figure("p99 there", "ms")
+P99_NEXT = Figure("p99 at the next step", "ms")
+CORES = Figure("cores", "busy")
+
+
+def freshness(stage: Stage) -> None:
+    rates, seconds = (QUICK_RATES, QUICK_SECONDS) if stage.quick else (RATES, SECONDS)
+    for system in stage.turns():
+        with stage.trying(system, "freshness"), _warm(stage, system) as run:
+            for rate in rates:
+                phase = run.phase(rate, seconds)
+                _note(stage, system, phase)
+                _keeps_up(phase)
+
+
+def sustained(stage: Stage) -> None:
+    climb, seconds = (QUICK_CLIMB, QUICK_SECONDS) if stage.quick else (CLIMB, SECONDS)
+    for system in stage.turns():
+        with stage.trying(system, "sustained rate"), _warm(stage, system) as run:
+            highest, there, beyond = 0, None, None
+            for rate in climb:
+                phase = run.phase(rate, seconds)
+                p99 = phase.live_table.p99
+                if phase.sent_per_second < ACHIEVED * rate:
+                    stage.say(f"The producer sends no more than {phase.sent_per_second:,.0f} messages a second.")
+                    break
+                if p99 is None or p99 > LIMIT_MS or phase.live_table.lost:
+                    beyond = p99
+                    break
+                highest, there = rate, p99
+            for figure, value in ((HIGHEST, highest), (P99_THERE, there), (P99_NEXT, beyond)):
+                stage.results.add("live table", system.name, figure, value)
+
+
+@contextmanager
+def _warm(stage: Stage, system: System) -> Iterator[Run]:
+    """The system, its client if it has one, and messages on all keys behind it."""
+    plan = Plan(QUICK_KEYS if stage.quick else KEYS)
+    topics = stage.topics()
+    with stage.running(system) as running:
+        running.begin(topics, with_rows=True)
+        with running.client() as client:
+            cpu = CpuMeter({system.name: running.child.family})
+            run = Run(plan, KEEP, stage.producer, running.table, client, cpu, stage.directory, topics)
+            # At least until every key has rows on both sides: from then on each message shows.
+            seconds = max(0.0 if stage.quick else WARM_UP_SECONDS, plan.round / WARM_UP_RATE)
+            _keeps_up(run.phase(WARM_UP_RATE, seconds))
+            yield run
+
+
+def _note(stage: Stage, system: System, phase: Phase) -> None:
+    case = f"{phase.rate:,} messages a second"
+    for observer, figures in (("table", phase.live_table), ("client", phase.remote_client)):
+        if figures is not None:
+            for name, value in (("p50", figures.p50), ("p99", figures.p99), ("max", figures.max)):
+                stage.results.add(case, system.name, Figure(f"{observer} {name}", "ms"), value)
+    if phase.cores:
+        stage.results.add(case, system.name, CORES, phase.cores[system.name])
+
+
+def _keeps_up(phase: Phase) -> None:
+    """Else there is no point in sending more."""
+    seen: list[Figures] = [figures for figures in (phase.live_table, phase.remote_client) if figures]
+    if lost := max(figures.lost for figures in seen):
+        raise TurnoutError(f"{lost:,} of {phase.sent:,} messages at {phase.rate:,} a second were not shown in time")

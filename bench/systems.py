@@ -1,0 +1,90 @@
+"""The systems that are measured, by name: what to install, what to run, and what to compare its rows with."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.environments import python_with
+from bench.rig import HOST
+
+DEEPHAVEN_CYCLE_MS = 1000
+"""The default, of a cycle of its tables as well as of what its server tells remote clients."""
+
+SHORT_CYCLE_MS = 10
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A module and its arguments, with the packages that it needs beside those of this checkout's own environment."""
+
+    module: str
+    arguments: tuple[object, ...] = ()
+    environment: str = ""
+    requirements: tuple[str, ...] = ()
+
+    def python(self, say: Say) -> Path | None:
+        """Made ready, if it is not this one."""
+        return python_with(self.environment, self.requirements, say) if self.requirements else None
+
+
+@dataclass(frozen=True)
+class System:
+    name: str
+    program: Program
+    """It is also told the broker, a directory, and perhaps two topics."""
+    remote: Callable[[Mapping[str, object]], Program] | None = None
+    """A client in another process, from what the system says about itself; None if there is no such thing."""
+    every_pair: bool = False
+    """Whether it joins each row with each one of its key, not the latest with the latest."""
+    begins_again: bool = True
+    """Whether a process can read topics twice."""
+    alone: tuple[object, ...] = ()
+    """Arguments instead, where everything that a user would have to start counts."""
+
+    @property
+    def by_itself(self) -> "System":
+        return replace(self, program=replace(self.program, arguments=self.alone)) if self.alone else self
+
+
+def systems(spark_jars: tuple[Path, ...], keep: int = 1) -> list[System]:
+    short, default = SHORT_CYCLE_MS, DEEPHAVEN_CYCLE_MS
+    return [
+        _turnout(keep),
+        _deephaven("42.7", "", default, default),
+        _deephaven("42.7", "-10ms", short, default),
+        _deephaven("42.7", "-10ms-barrage", short, short),
+        _deephaven("0.40.2", "", default, default),
+        _deephaven("0.40.2", "-10ms", short, default),
+        System(
+            "pathway",
+            Program("bench.peers.pathway_join", (), "pathway", ("pathway==0.33.0",)),
+            begins_again=False,
+        ),
+        System(
+            "pyspark",
+            Program("bench.peers.pyspark_join", (",".join(map(str, spark_jars)),)),
+            every_pair=True,
+        ),
+    ]
+
+
+def _turnout(keep: int) -> System:
+    def remote(about: Mapping[str, object]) -> Program:
+        return Program("bench.client", (HOST, about["port"], f"/api/tables/{about['table']}/changes"))
+
+    program = Program("bench.peers.turnout_join", (keep, "shared"))
+    return System("turnout", program, remote, alone=(keep, "own"))
+
+
+def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> System:
+    ticking = tuple(f"{package}=={version}" for package in ("pydeephaven", "pydeephaven-ticking"))
+
+    def remote(about: Mapping[str, object]) -> Program:
+        environment = f"deephaven-client-{version}"
+        return Program("bench.peers.deephaven_client", (about["port"], about["table"]), environment, ticking)
+
+    server = (f"deephaven-server=={version}",)
+    program = Program("bench.peers.deephaven_join", (cycle_ms, barrage_ms), f"deephaven-{version}", server)
+    return System(f"deephaven-{version}{variant}", program, remote)
