@@ -352,10 +352,8 @@ LIFETIMES = 3
 
 @pytest.fixture
 def short_tokens(at: Setting) -> Iterator[None]:
-    usual, at.tokens.lifetime_seconds = at.tokens.lifetime_seconds, TOKEN_SECONDS
-    yield
-    at.tokens.lifetime_seconds = usual
-    at.tokens.start()
+    with at.tokens.lasting(TOKEN_SECONDS):
+        yield
 
 
 @contextmanager

@@ -48,10 +48,8 @@ def user(at: Setting) -> Iterator[str]:
 
 @pytest.fixture
 def short_tokens(at: Setting) -> Iterator[None]:
-    usual, at.tokens.lifetime_seconds = at.tokens.lifetime_seconds, TOKEN_SECONDS
-    yield
-    at.tokens.lifetime_seconds = usual
-    at.tokens.start()
+    with at.tokens.lasting(TOKEN_SECONDS):
+        yield
 
 
 def by_password(at: Setting) -> Cluster:

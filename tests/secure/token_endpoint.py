@@ -10,7 +10,8 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -116,6 +117,16 @@ class TokenEndpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+
+    @contextmanager
+    def lasting(self, seconds: float) -> Iterator[None]:
+        """Tokens that it gives meanwhile last as long as this; then it is as before, and up."""
+        usual, self.lifetime_seconds = self.lifetime_seconds, seconds
+        try:
+            yield
+        finally:
+            self.lifetime_seconds = usual
+            self.start()
 
     def jwks(self) -> dict[str, Any]:
         return {"keys": [self._key.as_dict(private=False)]}
