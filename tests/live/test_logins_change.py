@@ -34,6 +34,17 @@ def state(rig: Rig) -> str:
     return str(rig.tables.status_row()["state"])
 
 
+def must_degrade(rig: Rig, why: str) -> None:
+    """It says so, with the reason, and shows what it has."""
+
+    def is_so() -> bool:
+        status = rig.tables.status_row()
+        return status["state"] == "degraded" and why in str(status["message"])
+
+    until(is_so, f"it says that it is degraded: {why}", SOON_SECONDS)
+    assert rig.table("final_ui").total() == FILLED
+
+
 def must_show(rig: Rig, user: str) -> None:
     """A row that is sent now, and nothing that was sent is lost."""
     rows = rig.table("final_ui").total()
@@ -57,10 +68,8 @@ def test_a_password_that_is_changed(at: Setting, user: str, spark: SparkSession,
     rig = prepared(at, spark, tmp_path, Listener.BRIEF, login)
     with first_generation(rig) as running:
         at.secure.set_password(user, "second-secret")
-        until(lambda: state(rig) == "degraded", "it says so when it has to log in again", SOON_SECONDS)
-        until(lambda: "uthentication" in str(rig.tables.status_row()["message"]), "it says why", SOON_SECONDS)
+        must_degrade(rig, "uthentication")  # when it has to log in again
         rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "meanwhile"})
-        assert rig.table("final_ui").total() == FILLED
         secret.write_text("second-secret\n")
         until(lambda: rig.table("final_ui").total() == FILLED + 1, "the row that came meanwhile", SOON_SECONDS)
         until(lambda: state(rig) == "live", "all is well", SOON_SECONDS)
@@ -103,8 +112,7 @@ def test_a_certificate_of_the_client_that_is_renewed(at: Setting, spark: SparkSe
     with first_generation(rig) as running:
         before = running.live
         own.write_bytes(renewed.certificate.read_bytes())
-        until(lambda: state(rig) == "degraded", "it says that the login does not work", SOON_SECONDS)
-        assert "has changed, and does not work" in str(rig.tables.status_row()["message"])
+        must_degrade(rig, "has changed, and does not work")
         must_show(rig, "before")
         key.write_bytes(renewed.key.read_bytes())
         until(lambda: running.live is not before, "it begins anew", SOON_SECONDS)
@@ -122,11 +130,28 @@ def test_a_clients_secret_that_is_changed(at: Setting, spark: SparkSession, tmp_
         rig = prepared(at, spark, tmp_path, Listener.TOKEN, at.token(secret=f"${{file:{secret}}}"))
         with first_generation(rig):
             at.tokens.clients[USER] = "changed-secret"
-            until(lambda: state(rig) == "degraded", "it says so when it needs the next token", SOON_SECONDS)
-            assert rig.table("final_ui").total() == FILLED
+            must_degrade(rig, "token")  # when it needs the next one
             secret.write_text("changed-secret")
             until(lambda: state(rig) == "live", "all is well", SOON_SECONDS)
             must_show(rig, "later")
             assert "-secret" not in " ".join(rig.rows("orchestrator_logs")["msg"])
     finally:
         at.tokens.clients[USER], at.tokens.lifetime_seconds = CLIENT_SECRET, usual
+
+
+@pytest.mark.timeout(300)
+def test_a_certificate_of_the_broker_that_expires(at: Setting, spark: SparkSession, tmp_path: Path) -> None:
+    """Connections that there are go on. A restart of the broker cuts them."""
+    rig = prepared(at, spark, tmp_path, Listener.TLS, at.trust)
+    with first_generation(rig) as running:
+        at.secure.present(Listener.TLS, at.certificates.expired)
+        try:
+            at.secure.stop()
+            at.secure.start()
+            must_degrade(rig, "certificate")
+            rig.sender.send_row(rig.topics.left, {"userId": "meanwhile", "name": "meanwhile"})
+        finally:
+            at.secure.present(Listener.TLS, at.certificates.server)
+        until(lambda: rig.table("final_ui").total() == FILLED + 1, "the row that came meanwhile", SOON_SECONDS)
+        until(lambda: state(rig) == "live", "all is well", SOON_SECONDS)
+        assert running.control(joinType="full") == "applied"
