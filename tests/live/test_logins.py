@@ -1,7 +1,7 @@
 """Every way to log in, in every spelling, through Spark and through the control client, to rows in `final_ui`."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -27,12 +27,9 @@ from tests.secure.logins import (
     Setting,
     store,
 )
-from tests.secure.rights import Rights, documented_rights
 from tests.secure.wiretap import Wiretap
 from tests.waiting import until
-from turnout.errors import KafkaError
 from turnout.kafka.security import for_java, for_librdkafka
-from turnout.pipeline.running import RunningPipeline
 
 pytestmark = pytest.mark.timeout(300)  # with what all of them share: a broker, a token endpoint and Spark
 
@@ -394,60 +391,3 @@ def test_a_token_endpoint_that_is_down_for_a_while_costs_no_row(
         assert shows(rig, "meanwhile")
         assert running.control(joinType="full") == "applied"
         until(lambda: rig.tables.status_row()["state"] == "live", "all is well", SOON_SECONDS)
-
-
-# -- least privilege
-
-
-def user_of(at: Setting, name: str) -> Properties:
-    """The login of a user who may do nothing yet."""
-    at.secure.set_password(name, PASSWORD)
-    way = WAYS["SASL_PLAINTEXT SCRAM-SHA-512"]
-    return way.address(at) | {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": name, "sasl.password": PASSWORD}
-
-
-def allow(at: Setting, user: str, rights: Rights, topics: Iterable[str]) -> None:
-    """What a command of the document grants, on these topics or on those that begin as it says."""
-    for operation in rights.operations:
-        if rights.is_prefix:
-            at.secure.allow_prefixed(user, rights.topics[0], operation)
-        else:
-            at.secure.allow(user, operation, *topics)
-
-
-def may_publish(rig: Rig, value: bytes) -> bool:
-    try:
-        rig.cluster.publisher().publish(rig.config.control.topic, value)
-    except KafkaError:
-        return False
-    return True
-
-
-def test_the_rights_that_are_documented_are_all_that_is_needed(
-    at: Setting, spark: SparkSession, tmp_path: Path
-) -> None:
-    """No group, nothing of the cluster. A control message comes from somebody else; what is written goes to the bus."""
-    to_read, to_publish, to_write = documented_rights()
-    rig = Rig(
-        at.secure.embedded, spark, tmp_path, CONFIG, login=user_of(at, "reader"), bus_login=user_of(at, "bus-writer")
-    )
-    control, others = rig.config.control.topic, (f"other-{rig.topics.left}", f"other-{rig.topics.right}")
-    rig.admin.create_topics(others)
-    needed = {rig.topics.left, rig.topics.right, control, *others}
-    allow(at, "reader", to_read, needed)
-    allow(at, "bus-writer", to_write, [])
-    fill(rig, rig.topics.left, rig.topics.right, "first")
-    fill(rig, *others, "other")
-    until(lambda: needed <= set(rig.cluster.topics()), "the rights are known")
-    assert set(rig.cluster.topics()) == needed
-    with first_generation(rig) as running:
-        assert isinstance(running.live, RunningPipeline)
-        left_behind = running.live.manifest.changelog_topic
-        assert running.control(usersTopic=others[0], accountsTopic=others[1]) == "applied"
-        until(lambda: set(rig.rows("final_ui")["name"]) == {"other"}, "the other topics' rows")
-        until(lambda: left_behind not in rig.admin.topics(), "the bus is tidied up", SOON_SECONDS)
-        message = b'{"joinType": "inner"}'
-        assert not may_publish(rig, message)
-        allow(at, "reader", to_publish, [control])
-        until(lambda: may_publish(rig, message), "now it may")
-        until(lambda: rig.tables.status_row()["joinType"] == "inner", "its own message is applied", SOON_SECONDS)
