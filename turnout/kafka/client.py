@@ -16,7 +16,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from turnout.errors import ConfigError, KafkaError, NotAllowed, TopicMissing
 from turnout.kafka.credentials import Credentials
-from turnout.kafka.link import AnyClient, Link, Settings
+from turnout.kafka.link import AnyClient, Link, NoAnswer, Settings
 from turnout.kafka.reasons import Reasons, is_passing, text_of
 from turnout.kafka.renewal import Renewal
 from turnout.kafka.topic_state import TopicState
@@ -93,7 +93,7 @@ class Cluster:
         try:
             metadata = link.admin.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:
-            raise link.silent(error) from None
+            raise link.explained(error, "the list of topics") from None
         return {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
 
     def missing(self, names: Sequence[str]) -> list[str]:
@@ -117,10 +117,10 @@ class Cluster:
         self._renewal.look(topics)
         try:
             return self._link.describe(topics, REQUEST_SECONDS if seconds is None else seconds)
-        except KafkaError:
+        except NoAnswer:
             if self.login_trouble is None:
                 raise
-            raise KafkaError(f"{self.login_trouble}; nor does the one before") from None
+            raise NoAnswer(f"{self.login_trouble}; nor does the one before") from None
 
     def end_offsets(self, topic: str) -> Offsets:
         return self._offsets(topic, OffsetSpec.latest())
@@ -141,7 +141,7 @@ class Cluster:
             except KafkaException as error:
                 # A topic that was created a moment ago has no leader yet, as far as the client knows.
                 if not is_passing(error) or time.monotonic() > deadline:
-                    raise KafkaError(f"offsets of topic {topic!r} on {self.bootstrap}: {text_of(error)}") from None
+                    raise link.explained(error, f"offsets of topic {topic!r}") from None
                 time.sleep(RETRY_SECONDS)
 
     def find(self, partitions: Sequence[tuple[str, int]], spec: OffsetSpec) -> Found:
@@ -181,7 +181,7 @@ class Cluster:
                 done.result()
             except KafkaException as error:
                 if error.args[0].code() != BrokerError.TOPIC_ALREADY_EXISTS:
-                    raise KafkaError(f"cannot create topic {name!r} on {self.bootstrap}: {text_of(error)}") from None
+                    raise link.explained(error, f"cannot create topic {name!r}") from None
         deadline = time.monotonic() + REQUEST_SECONDS
         while missing := self.missing(names):  # the controller has them, the broker that was asked not yet
             if time.monotonic() > deadline:
@@ -199,7 +199,7 @@ class Cluster:
                 done.result()
             except KafkaException as error:
                 if error.args[0].code() != BrokerError.UNKNOWN_TOPIC_OR_PART:
-                    raise KafkaError(f"cannot delete topic {name!r} on {self.bootstrap}: {text_of(error)}") from None
+                    raise link.explained(error, f"cannot delete topic {name!r}") from None
 
     def reader(self, topics: Sequence[str]) -> "Reader":
         """A reader of all partitions of `topics`, from their beginning."""

@@ -26,6 +26,10 @@ AnyClient = TypeVar("AnyClient")
 Settings = dict[str, str | int | float | bool]
 
 
+class NoAnswer(KafkaError):
+    """No broker, or none that takes this login."""
+
+
 class Link:
     """Immutable. Whoever asks holds on to it: a client that is dropped takes its unanswered requests with it."""
 
@@ -66,20 +70,19 @@ class Link:
                 state = answer.result()
                 found[topic] = TopicState(str(state.topic_id), tuple(sorted(part.id for part in state.partitions)))
             except KafkaException as error:
-                match error.args[0].code():
-                    case BrokerError.UNKNOWN_TOPIC_OR_PART:
-                        found[topic] = None
-                    case code if code in _UNREACHABLE:
-                        raise self.silent(error) from None
-                    case _:
-                        raise KafkaError(f"topic {topic!r} on {self.bootstrap}: {text_of(error)}") from None
+                if error.args[0].code() != BrokerError.UNKNOWN_TOPIC_OR_PART:
+                    raise self.explained(error, f"topic {topic!r}") from None
+                found[topic] = None
         self.admin.poll(0)  # what was said until now is of the past
         self._reasons.forget()
         return found
 
-    def silent(self, error: KafkaException) -> KafkaError:
+    def explained(self, error: KafkaException, what: str) -> KafkaError:
+        """A failure of the admin client, with the reason; `what` it was asked for."""
+        if error.args[0].code() not in _UNREACHABLE:
+            return KafkaError(f"{what} on {self.bootstrap}: {text_of(error)}")
         self.admin.poll(0)  # hear what the client has to say
-        return KafkaError(
+        return NoAnswer(
             f"Kafka at {self.bootstrap} does not answer ({self._reasons.reason or text_of(error)}): "
             "check that it runs, that `bootstrap.servers` names it, and the login"
         )

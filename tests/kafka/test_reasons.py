@@ -1,0 +1,39 @@
+"""Which of the reasons that librdkafka gives is told."""
+
+import pytest
+from confluent_kafka import KafkaError
+
+from turnout.kafka.reasons import Reasons
+
+DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+REFUSED = KafkaError(KafkaError._TRANSPORT, "localhost:1: Connect failed (after 0ms in state CONNECT)")
+HUNG_UP = KafkaError(
+    KafkaError._AUTHENTICATION, "localhost:1: SASL PLAIN mechanism handshake failed: Local: Broker transport failure"
+)
+WRONG = KafkaError(
+    KafkaError._AUTHENTICATION,
+    "localhost:1: Authentication failed (after 9ms in state AUTH_REQ, 4 identical error(s) suppressed)",
+)
+EXPIRED = KafkaError(KafkaError._SSL, "localhost:1: certificate has expired")
+
+
+@pytest.mark.parametrize(
+    ("heard", "told"),
+    [
+        ([], None),
+        ([DOWN], None),
+        ([DOWN, REFUSED, DOWN], "localhost:1: Connect failed"),
+        ([WRONG, REFUSED, EXPIRED], "localhost:1: Authentication failed"),
+        ([REFUSED, HUNG_UP, WRONG, REFUSED], "localhost:1: Authentication failed"),
+        ([REFUSED, EXPIRED, WRONG], "localhost:1: certificate has expired"),
+    ],
+)
+def test_the_most_telling_is_told_and_of_those_the_first(heard: list[KafkaError], told: str | None) -> None:
+    reasons = Reasons()
+    for error in heard:
+        reasons.note(error)
+    assert reasons.reason == told
+    reasons.forget()
+    assert reasons.reason is None
+    reasons.note(REFUSED)
+    assert reasons.reason == "localhost:1: Connect failed"
