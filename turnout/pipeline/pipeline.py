@@ -182,10 +182,12 @@ _PREAMBLE = re.compile(
     r"^(\[STREAM_FAILED\] Query \[.*?\] terminated with exception: )?"
     r"(Job aborted due to stage failure: .*?most recent failure: Lost task [^:]*: )?"
 )
+# And behind it.
+_EPILOGUE = re.compile(r"\s*Driver stacktrace:.*$")
 
 
 def _reason(error: BaseException) -> str:
     """The first lines of what Spark says: the stack trace stands in Spark's log."""
     lines = takewhile(lambda line: not line.startswith("at "), map(str.strip, str(error).splitlines()[:3]))
-    text = _PREAMBLE.sub("", " ".join(lines))
+    text = _EPILOGUE.sub("", _PREAMBLE.sub("", " ".join(lines)))
     return text if len(text) <= REASON_CHARS else text[:REASON_CHARS] + "…"
