@@ -6,7 +6,7 @@ from turnout.pipeline.pipeline import REASON_CHARS, _reason
 
 FAILED = "[STREAM_FAILED] Query [id = 1f, runId = 2e] terminated with exception: "
 ABORTED = (
-    "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most recent failure: Lost task 0.0 (h): "
+    "Job aborted due to stage failure: Task 0 failed, most recent failure: Lost task 0.0 (h): "
 )
 
 
