@@ -5,9 +5,7 @@ import pytest
 from turnout.pipeline.pipeline import REASON_CHARS, _reason
 
 FAILED = "[STREAM_FAILED] Query [id = 1f, runId = 2e] terminated with exception: "
-ABORTED = (
-    "Job aborted due to stage failure: Task 0 failed, most recent failure: Lost task 0.0 (h): "
-)
+ABORTED = "Job aborted due to stage failure: Task 0 failed, most recent failure: Lost task 0.0 (h): "
 
 
 @pytest.mark.parametrize(
