@@ -1,6 +1,7 @@
 """Logins that change under a running Turnout: it says so, goes on serving, and picks up what was put in their files."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from tests.waiting import until
 
 SOON_SECONDS = 60.0
 """Attempts follow each other after 1, 2, 4 … seconds, and each takes a few."""
+TOKEN_SECONDS = 10.0
 
 
 def prepared(at: Setting, spark: SparkSession, directory: Path, listener: Listener, login: Properties) -> Rig:
@@ -120,13 +122,21 @@ def test_a_certificate_of_the_client_that_is_renewed(at: Setting, spark: SparkSe
         must_show(rig, "after")
 
 
+@contextmanager
+def changed_secrets(at: Setting) -> Iterator[None]:
+    """What is changed here is put back."""
+    try:
+        yield
+    finally:
+        at.tokens.clients[USER] = CLIENT_SECRET
+
+
 @pytest.mark.timeout(300)
 def test_a_clients_secret_that_is_changed(at: Setting, spark: SparkSession, tmp_path: Path) -> None:
     """For tokens, which are asked for every few seconds."""
     secret = tmp_path / "client-secret"
     secret.write_text(CLIENT_SECRET)
-    usual, at.tokens.lifetime_seconds = at.tokens.lifetime_seconds, 10.0
-    try:
+    with at.tokens.lasting(TOKEN_SECONDS), changed_secrets(at):
         rig = prepared(at, spark, tmp_path, Listener.TOKEN, at.token(secret=f"${{file:{secret}}}"))
         with first_generation(rig):
             at.tokens.clients[USER] = "changed-secret"
@@ -135,8 +145,6 @@ def test_a_clients_secret_that_is_changed(at: Setting, spark: SparkSession, tmp_
             until(lambda: state(rig) == "live", "all is well", SOON_SECONDS)
             must_show(rig, "later")
             assert "-secret" not in " ".join(rig.rows("orchestrator_logs")["msg"])
-    finally:
-        at.tokens.clients[USER], at.tokens.lifetime_seconds = CLIENT_SECRET, usual
 
 
 @pytest.mark.timeout(300)

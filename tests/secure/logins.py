@@ -8,6 +8,7 @@ from tests.secure.broker import Listener, SecureBroker
 from tests.secure.certificates import STORE_PASSWORD, Certificates, Identity
 from tests.secure.token_endpoint import TokenEndpoint
 from tests.waiting import until
+from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster, Record
 
 USER = "turnout"
@@ -102,3 +103,11 @@ def reading(cluster: Cluster, topic: str) -> Iterator[Callable[[], list[Record]]
 def must_read(cluster: Cluster, topic: str) -> None:
     with reading(cluster, topic) as read:
         until(lambda: [record.value for record in read()] == [b"a record"], "the record")
+
+
+def is_in(at: Setting, cluster: Cluster) -> bool:
+    """Does this login get an answer?"""
+    try:
+        return cluster.describe([at.topic], REFUSED_SECONDS)[at.topic] is not None
+    except KafkaError:
+        return False

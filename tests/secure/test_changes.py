@@ -14,6 +14,7 @@ from tests.secure.logins import (
     USER,
     Setting,
     filled,
+    is_in,
     password,
     reading,
 )
@@ -36,17 +37,6 @@ def topic(at: Setting) -> str:
 
 
 @pytest.fixture
-def user(at: Setting) -> Iterator[str]:
-    """With a password of its own, for SCRAM, and the right to describe the readable topic."""
-    name = f"user-{uuid4().hex[:8]}"
-    at.secure.set_password(name, "first")
-    at.secure.allow(name, AclOperation.DESCRIBE, at.topic)
-    yield name
-    at.secure.revoke(name, AclOperation.DESCRIBE, at.topic)
-    at.secure.remove_user(name)
-
-
-@pytest.fixture
 def short_tokens(at: Setting) -> Iterator[None]:
     with at.tokens.lasting(TOKEN_SECONDS):
         yield
@@ -54,13 +44,6 @@ def short_tokens(at: Setting) -> Iterator[None]:
 
 def by_password(at: Setting) -> Cluster:
     return at.cluster(Listener.PASSWORD, password("SCRAM-SHA-512"))
-
-
-def is_in(at: Setting, cluster: Cluster) -> bool:
-    try:
-        return cluster.describe([at.topic], REFUSED_SECONDS)[at.topic] is not None
-    except KafkaError:
-        return False
 
 
 def must_be_let_in(at: Setting, cluster: Cluster) -> None:

@@ -1,6 +1,6 @@
 """Logins in files that change while they are used; and what is said of those that do not work, without secrets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from tests.secure.logins import (
     Setting,
     encrypted_files,
     files,
+    is_in,
     password,
     store,
 )
@@ -26,17 +27,6 @@ from turnout.kafka.client import Cluster
 from turnout.kafka.topic_watch import TopicWatch
 
 SOON_SECONDS = 30.0
-
-
-@pytest.fixture
-def user(at: Setting) -> Iterator[str]:
-    """With the password `first`, for SCRAM, and the right to read."""
-    name = f"user-{uuid4().hex[:8]}"
-    at.secure.set_password(name, "first")
-    at.secure.allow(name, AclOperation.READ, at.topic)
-    yield name
-    at.secure.revoke(name, AclOperation.READ, at.topic)
-    at.secure.remove_user(name)
 
 
 @pytest.fixture
@@ -50,13 +40,6 @@ def by_file(at: Setting, user: str, secret: Path, listener: Listener = Listener.
     cluster = at.cluster(listener, password("SCRAM-SHA-512", user, f"file:{secret}"))
     until(lambda: is_in(at, cluster), "the first password is good")
     return cluster
-
-
-def is_in(at: Setting, cluster: Cluster) -> bool:
-    try:
-        return cluster.describe([at.topic], REFUSED_SECONDS)[at.topic] is not None
-    except KafkaError:
-        return False
 
 
 # Logins that change
@@ -153,7 +136,6 @@ def test_a_watch_ends_with_the_login_that_it_began_with(at: Setting, user: str, 
 
 
 def test_a_publisher_takes_the_new_login_too(at: Setting, user: str, secret: Path) -> None:
-    at.secure.allow(user, AclOperation.WRITE, at.topic)
     cluster = by_file(at, user, secret, Listener.BRIEF)
     publisher = cluster.publisher()
     topic = f"topic-{uuid4().hex[:8]}"
@@ -165,7 +147,6 @@ def test_a_publisher_takes_the_new_login_too(at: Setting, user: str, secret: Pat
     secret.write_text("second")
     until(lambda: is_in(at, cluster), "the second is used", SOON_SECONDS)
     assert published(publisher.publish, topic)
-    at.secure.revoke(user, AclOperation.WRITE, at.topic)
 
 
 def published(publish: Callable[[str, bytes], object], topic: str) -> bool:
