@@ -99,9 +99,9 @@ def test_what_people_arrange_survives_a_reload(fed: FedTurnout, visit: Open) -> 
     workspace.until_titles(DEFAULT)
     workspace.add("control_raw")
     workspace.until_titles([*DEFAULT, "control_raw"])
-    workspace.close("rejected")
+    workspace.close("right")
     workspace.close("chart")
-    left = [title for title in DEFAULT if title not in ("rejected_ui", "balance by accountType")]
+    left = [title for title in DEFAULT if title not in ("accounts_ui", "balance by accountType")]
     workspace.until_titles([*left, "control_raw"])
 
     seen = workspace.seen
@@ -354,10 +354,10 @@ def test_panels_are_light_or_dark_as_the_system_is(fed: FedTurnout, visit: Open)
     assert seen.config("joined")["filter"] == [["accountType", "==", "credit"]]
     seen.until_row("joined", userId="u2", accountType="credit")
     workspace.add("users_ui")
-    until(lambda: [panel["theme"] for panel in workspace.panels.values()] == ["Pro Dark"] * 9, "a new one too", SECONDS)
+    until(lambda: [panel["theme"] for panel in workspace.panels.values()] == ["Pro Dark"] * 7, "a new one too", SECONDS)
 
     workspace.reload()
     assert {panel["theme"] for panel in workspace.panels.values()} == {"Pro Dark"}
     page.emulate_media(color_scheme="light")
     until(lambda: page.evaluate(THEMES) == light, "the panels are light again", SECONDS)
-    assert json.dumps(workspace.panels).count("Pro Light") == 9
+    assert json.dumps(workspace.panels).count("Pro Light") == 7
