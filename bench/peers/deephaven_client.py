@@ -1,6 +1,6 @@
 """A remote client of Deephaven's, which is told of changes: the ticking client, in an environment of its own.
 
-`python -m bench.peers.deephaven_client PORT TABLE [SORTED_BY]`; then questions as to any other client (`bench.seen`).
+`python -m bench.peers.deephaven_client PORT TABLE`; then questions as to any other client (`bench.seen`).
 """
 
 import sys
