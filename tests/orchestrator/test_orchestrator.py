@@ -509,3 +509,16 @@ def test_the_time_that_spark_takes_to_start_is_not_held_against_a_build() -> Non
     world.pass_time(2)
     assert world.build.cancelled
     assert "not ready in 60 s" in world.status.message
+
+
+def test_what_has_failed_is_tried_again_as_soon_as_a_trouble_is_over(live: World) -> None:
+    live.orchestrator.step([Trouble(CONTROL, "the broker does not answer")])
+    live.die(live.pipeline, "the broker does not answer")
+    for _ in range(6):
+        live.pass_time(31)
+        live.fail("the broker does not answer")
+    builds = len(live.builder.builds)
+    live.pass_time(1)
+    assert len(live.builder.builds) == builds, "it waits for half a minute by now"
+    live.orchestrator.step([Trouble(CONTROL, None)])
+    assert len(live.builder.builds) == builds + 1

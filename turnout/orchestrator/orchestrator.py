@@ -430,10 +430,10 @@ class Orchestrator:
 
     def _on_trouble(self, event: Trouble) -> None:
         before = self._trouble()
-        if event.reason is None:
-            self._troubles.pop(event.source, None)
-        else:
+        if event.reason is not None:
             self._troubles[event.source] = event.reason
+        elif self._troubles.pop(event.source, None) is not None and self._retry_at is not None:
+            self._retry_at = self._clock()  # what has failed may work again, now
         after = self._trouble()
         if before is not None and after is None:
             log.info("Recovered from: %s", before)
