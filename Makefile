@@ -4,9 +4,12 @@
 PYTHON_IN_VENV := .venv/bin/python
 # More for the command that is run: make test ARGS="-k guard", make demo ARGS="--port 9000".
 ARGS ?=
+# What Turnout and its peers are measured by, side by side.
+SCENARIOS := freshness sustained backlog start hot growth viewers memory
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check format bench-latency bench-switch bench-page lock clean
+.PHONY: help demo test torture check format bench bench-smoke bench-latency bench-switch bench-page \
+	$(SCENARIOS:%=bench-%) lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -32,6 +35,15 @@ format: .venv/.ready-dev node_modules/.ready ## format the code and mend what th
 	@$(PYTHON_IN_VENV) -m ruff format .
 	@$(PYTHON_IN_VENV) -m ruff check --fix .
 	@npm run --silent format
+
+bench: .venv/.ready bench-switch ## measure Turnout beside its peers, all scenarios (hours; ARGS="--quick" to try)
+	@$(PYTHON_IN_VENV) -m bench.suite $(ARGS)
+
+$(SCENARIOS:%=bench-%): bench-%: .venv/.ready
+	@$(PYTHON_IN_VENV) -m bench.suite $* $(ARGS)
+
+bench-smoke: .venv/.ready ## is Turnout still as fast as it was, compared with a plain Spark script? (3 minutes)
+	@$(PYTHON_IN_VENV) -m bench.smoke $(ARGS)
 
 bench-latency: .venv/.ready ## measure: message produced -> row in the live table, and in a remote client
 	@$(PYTHON_IN_VENV) -m bench.latency $(ARGS)

@@ -15,7 +15,7 @@ from bench.peers.peer import Check
 from bench.phases import Observer, asking
 from bench.results import Results
 from bench.seen import now_us
-from bench.systems import System
+from bench.systems import Program, System
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker
@@ -61,10 +61,13 @@ class Running:
         if self.system.remote is None:
             yield None
             return
-        program = self.system.remote(self.about)
-        log = HOME / "logs" / f"{self.system.name}-client.log"
-        with Child(program.module, *program.arguments, python=program.python(self.say), log=log) as child:
+        with self.beside(self.system.remote(self.about), "client") as child:
             yield asking(child, self.directory)
+
+    def beside(self, program: Program, role: str) -> Child:
+        """A process that has to do with it."""
+        log = HOME / "logs" / f"{self.system.name}-{role}.log"
+        return Child(program.module, *program.arguments, python=program.python(self.say), log=log)
 
     def until_right(self, expected: Check, began_us: int, seconds: float) -> float:
         """Seconds until the joined table was what it has to be."""

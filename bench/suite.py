@@ -21,7 +21,7 @@ from bench.machine import load_average, this_machine
 from bench.picture import draw
 from bench.results import Results, show
 from bench.rig import GRACE_SECONDS, kafka
-from bench.scenarios import backlog, freshness, start
+from bench.scenarios import backlog, freshness, memory, start, viewers
 from bench.stage import Stage
 from bench.systems import System, systems
 from turnout.descendants import end_descendants
@@ -43,6 +43,8 @@ SCENARIOS = {
     "start": Scenario("Start of the process → rows", start.start),
     "hot": Scenario("A backlog with hot keys until the last row is right", backlog.hot),
     "growth": Scenario("A backlog by its number of keys", backlog.growth),
+    "viewers": Scenario("Message sent → its row seen, with viewers", viewers.viewers),
+    "memory": Scenario("Memory of all processes", memory.memory, rounds=1),
 }
 
 
@@ -55,25 +57,25 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     parts = java_parts(partial(say, console))
     chosen = _chosen(systems(parts.spark), options.systems)
     for name in options.scenarios or SCENARIOS:
-        results = _measure(name, options, chosen, parts, console)
+        rounds = options.rounds or (1 if options.quick else SCENARIOS[name].rounds)
+        results = measure(name, SCENARIOS[name], chosen, parts, rounds, options.quick, console)
         show(results, console)
         console.print(f"Also in {results.write()} and {draw(results)}")
     return 0
 
 
-def _measure(
-    name: str, options: argparse.Namespace, chosen: list[System], parts: JavaParts, console: Console
+def measure(
+    name: str, scenario: Scenario, chosen: list[System], parts: JavaParts, rounds: int, quick: bool, console: Console
 ) -> Results:
-    scenario = SCENARIOS[name]
-    rounds = options.rounds or (1 if options.quick else scenario.rounds)
-    settings: dict[str, object] = {"rounds": rounds, "quick": options.quick}
+    """One scenario, with a broker of its own."""
+    settings: dict[str, object] = {"rounds": rounds, "quick": quick}
     results = Results(name, scenario.question, this_machine(parts), load_average(), settings)
     with tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory, ExitStack() as stack:
         stack.callback(end_descendants, GRACE_SECONDS)
         tell = partial(say, console)
         broker = stack.enter_context(kafka(Path(directory), parts, tell))
         producer = stack.enter_context(Child("bench.producer", broker.bootstrap))
-        scenario.measure(Stage(broker, producer, Path(directory), chosen, rounds, options.quick, tell, results))
+        scenario.measure(Stage(broker, producer, Path(directory), chosen, rounds, quick, tell, results))
     return results
 
 

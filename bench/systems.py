@@ -11,6 +11,8 @@ DEEPHAVEN_CYCLE_MS = 1000
 """The default, of a cycle of its tables as well as of what its server tells remote clients."""
 
 SHORT_CYCLE_MS = 10
+SORTED_BY = "balance"
+"""What viewers sort by: the column that each right message changes."""
 
 Say = Callable[[str], None]
 
@@ -36,6 +38,8 @@ class System:
     """It is also told the broker, a directory, and perhaps two topics."""
     remote: Callable[[Mapping[str, object]], Program] | None = None
     """A client in another process, from what the system says about itself; None if there is no such thing."""
+    viewers: Callable[[Mapping[str, object]], Program] | None = None
+    """Likewise a process of many viewers, each with the joined table sorted."""
     every_pair: bool = False
     """Whether it joins each row with each one of its key, not the latest with the latest."""
     begins_again: bool = True
@@ -74,17 +78,25 @@ def _turnout(keep: int) -> System:
     def remote(about: Mapping[str, object]) -> Program:
         return Program("bench.client", (HOST, about["port"], f"/api/tables/{about['table']}/changes"))
 
+    def viewers(about: Mapping[str, object]) -> Program:
+        return Program("bench.viewers", (f"ws://{HOST}:{about['port']}/perspective", SORTED_BY))
+
     program = Program("bench.peers.turnout_join", (keep, "shared"))
-    return System("turnout", program, remote, alone=(keep, "own"))
+    return System("turnout", program, remote, viewers, alone=(keep, "own"))
 
 
 def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> System:
     ticking = tuple(f"{package}=={version}" for package in ("pydeephaven", "pydeephaven-ticking"))
 
+    def client(module: str, *arguments: object) -> Program:
+        return Program(module, arguments, f"deephaven-client-{version}", ticking)
+
     def remote(about: Mapping[str, object]) -> Program:
-        environment = f"deephaven-client-{version}"
-        return Program("bench.peers.deephaven_client", (about["port"], about["table"]), environment, ticking)
+        return client("bench.peers.deephaven_client", about["port"], about["table"])
+
+    def viewers(about: Mapping[str, object]) -> Program:
+        return client("bench.peers.deephaven_viewers", about["port"], about["table"], SORTED_BY)
 
     server = (f"deephaven-server=={version}",)
     program = Program("bench.peers.deephaven_join", (cycle_ms, barrage_ms), f"deephaven-{version}", server)
-    return System(f"deephaven-{version}{variant}", program, remote)
+    return System(f"deephaven-{version}{variant}", program, remote, viewers)

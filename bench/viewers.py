@@ -1,12 +1,14 @@
 """A child process with viewers that do not draw: what pages on other machines ask of the service, and nothing else.
 
-`python -m bench.viewers URL`; then a question per line on stdin (see `Question`), an answer per line. A viewer has the
-views of the page's first layout, and fetches what a panel shows of each one that has changed, once a frame at most.
+`python -m bench.viewers URL [SORTED_BY]`; then a question per line (see `Question`), an answer per line. A viewer has
+the views of the page's first layout, or one of the joined table that is sorted by a column. It fetches what a panel
+shows of each one that has changed, once a frame at most.
 """
 
 import os
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypedDict
 
@@ -39,14 +41,14 @@ class Question(TypedDict):
 
 
 class Viewer:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, panels: Mapping[str, list[dict[str, Any]]]) -> None:
         self.fetched = 0
         self._socket = connect(url, max_size=None)
         self._client = perspective.Client(self._send)
         self._changed: set[int] = set()
         self._news, self._closed = threading.Event(), threading.Event()
         threading.Thread(target=self._receive, name="receive", daemon=True).start()
-        self._views = [self._client.open_table(name).view(**how) for name, all_ in PANELS.items() for how in all_]
+        self._views = [self._client.open_table(name).view(**how) for name, all_ in panels.items() for how in all_]
         for number, view in enumerate(self._views):
             view.on_update(lambda *_, number=number: self._note(number))
         self._changed.update(range(len(self._views)))
@@ -85,8 +87,9 @@ class Viewer:
 
 
 class Viewers:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, sorted_by: str | None = None) -> None:
         self._url = url
+        self._panels = PANELS if sorted_by is None else {"final_ui": [{"sort": [[sorted_by, "desc"]]}]}
         self._open: list[Viewer] = []
 
     def answer(self, question: Question) -> dict[str, object]:
@@ -94,10 +97,10 @@ class Viewers:
         while len(self._open) > question["viewers"]:
             self._open.pop().close()
         while len(self._open) < question["viewers"]:
-            self._open.append(Viewer(self._url))
+            self._open.append(Viewer(self._url, self._panels))
         return {"fetched": fetched}
 
 
 if __name__ == "__main__":
     os.nice(NICENESS)
-    answer_questions(Viewers(sys.argv[1]).answer)
+    answer_questions(Viewers(*sys.argv[1:]).answer)

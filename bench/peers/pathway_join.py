@@ -3,10 +3,13 @@
 `python -m bench.peers.pathway_join BOOTSTRAP DIRECTORY [LEFT RIGHT NOTED]`, in Pathway's environment.
 """
 
+import os
 import sys
 import threading
+import traceback
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import NoReturn
 
 import pathway as pw  # type: ignore[import-not-found]
 
@@ -40,14 +43,7 @@ class Pathway:
         return {"version": version("pathway"), "settings": f"commits every {COMMIT_MS} ms"}
 
     def begin(self, left: str, right: str) -> None:
-        users, accounts = self._stream(left, User), self._stream(right, Account)
-        latest = pw.reducers.latest
-        user = users.groupby(pw.this.userId).reduce(
-            pw.this.userId, name=latest(pw.this.name), email=latest(pw.this.email), age=latest(pw.this.age)
-        )
-        account = accounts.groupby(pw.this.userId).reduce(
-            pw.this.userId, accountType=latest(pw.this.accountType), balance=latest(pw.this.balance)
-        )
+        user, account = self._latest(left, User), self._latest(right, Account)
         joined = user.join_left(account, user.userId == account.userId).select(
             user.userId, user.name, user.email, user.age, account.accountType, account.balance
         )
@@ -55,7 +51,7 @@ class Pathway:
             pw.io.subscribe(joined, on_change=self._note)
         else:
             pw.io.subscribe(_total(joined), on_change=self._note_total)
-        threading.Thread(target=pw.run, kwargs={"monitoring_level": pw.MonitoringLevel.NONE}, daemon=True).start()
+        threading.Thread(target=_run, name="pathway", daemon=True).start()
 
     def check(self) -> Check:
         return self._total
@@ -63,9 +59,15 @@ class Pathway:
     def end(self) -> None:
         raise NotImplementedError("a process of Pathway's runs one program")
 
-    def _stream(self, topic: str, schema: type) -> pw.Table:
+    def _latest(self, topic: str, schema: type) -> pw.Table:
+        """The row of each key with the highest offset. Pathway's own reducer `latest` knows no order among rows that
+        come in one commit, and shows older ones."""
         settings = {"bootstrap.servers": self._bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
-        return pw.io.kafka.read(settings, topic, schema=schema, format="json", autocommit_duration_ms=COMMIT_MS)
+        options = {"schema": schema, "format": "json", "with_metadata": True, "autocommit_duration_ms": COMMIT_MS}
+        rows = pw.io.kafka.read(settings, topic, **options)
+        rows = rows.with_columns(offset=pw.this._metadata["offset"].as_int())
+        newest = rows.groupby(pw.this.userId).reduce(row=pw.reducers.argmax(pw.this.offset))
+        return rows.ix(newest.row)
 
     def _note(self, key: object, row: dict[str, float], time: int, is_addition: bool) -> None:  # noqa: ARG002
         if is_addition:
@@ -77,9 +79,17 @@ class Pathway:
             self.sightings.note()
 
 
+def _run() -> NoReturn:
+    try:
+        pw.run(monitoring_level=pw.MonitoringLevel.NONE)
+    except Exception:  # noqa: BLE001 - whatever ends it ends this process, and its log tells
+        traceback.print_exc()
+    os._exit(1)
+
+
 def _total(joined: pw.Table) -> pw.Table:
     """Added up by Pathway itself: to be told of each row of a backlog would take longer than to join it."""
-    right = pw.coalesce(pw.cast(int, pw.this.balance), 0)
+    right = pw.cast(int, pw.coalesce(pw.this.balance, 0.0))
     rows = joined.select(check=pw.this.age + pw.this.age * right % CHECK_MODULUS)
     return rows.reduce(rows=pw.reducers.count(), checksum=pw.reducers.sum(pw.this.check))
 

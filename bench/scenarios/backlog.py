@@ -8,6 +8,7 @@ from bench.workload import Workload
 
 MESSAGES, KEYS = 1_000_000, 100_000
 QUICK_MESSAGES, QUICK_KEYS = 20_000, 2_000
+SMALL, SMALL_MESSAGES, SMALL_KEYS = "a small one", 200_000, 20_000
 PARTITIONS = (1, 4)
 GROWTH = (10_000, 100_000, 1_000_000)
 QUICK_GROWTH = (500, 5_000)
@@ -33,6 +34,12 @@ def growth(stage: Stage) -> None:
 def hot(stage: Stage) -> None:
     workload = Workload(QUICK_MESSAGES, QUICK_KEYS, hot=True) if stage.quick else Workload(MESSAGES, KEYS, hot=True)
     _read_all(stage, {"1 % of the keys have half of the messages": (workload, 1)}, twice=False)
+
+
+def small(stage: Stage) -> None:
+    """As much as takes a minute or two with everything."""
+    workload = Workload(QUICK_MESSAGES, QUICK_KEYS) if stage.quick else Workload(SMALL_MESSAGES, SMALL_KEYS)
+    _read_all(stage, {SMALL: (workload, 1)}, twice=True)
 
 
 def _read_all(stage: Stage, cases: dict[str, tuple[Workload, int]], *, twice: bool) -> None:

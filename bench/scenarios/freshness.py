@@ -8,7 +8,7 @@ from bench.figures import Figures
 from bench.messages import Plan
 from bench.phases import Phase, Run
 from bench.results import Figure
-from bench.stage import Stage
+from bench.stage import Running, Stage
 from bench.systems import System
 from turnout.errors import TurnoutError
 
@@ -36,17 +36,17 @@ CORES = Figure("cores", "busy")
 def freshness(stage: Stage) -> None:
     rates, seconds = (QUICK_RATES, QUICK_SECONDS) if stage.quick else (RATES, SECONDS)
     for system in stage.turns():
-        with stage.trying(system, "freshness"), _warm(stage, system) as run:
+        with stage.trying(system, "freshness"), warm(stage, system) as (run, _):
             for rate in rates:
                 phase = run.phase(rate, seconds)
-                _note(stage, system, phase)
+                note(stage, f"{rate:,} messages a second", system, phase)
                 _keeps_up(phase)
 
 
 def sustained(stage: Stage) -> None:
     climb, seconds = (QUICK_CLIMB, QUICK_SECONDS) if stage.quick else (CLIMB, SECONDS)
     for system in stage.turns():
-        with stage.trying(system, "sustained rate"), _warm(stage, system) as run:
+        with stage.trying(system, "sustained rate"), warm(stage, system) as (run, _):
             highest, there, beyond = 0, None, None
             for rate in climb:
                 phase = run.phase(rate, seconds)
@@ -63,7 +63,7 @@ def sustained(stage: Stage) -> None:
 
 
 @contextmanager
-def _warm(stage: Stage, system: System) -> Iterator[Run]:
+def warm(stage: Stage, system: System) -> Iterator[tuple[Run, Running]]:
     """The system, its client if it has one, and messages on all keys behind it."""
     plan = Plan(QUICK_KEYS if stage.quick else KEYS)
     topics = stage.topics()
@@ -75,11 +75,10 @@ def _warm(stage: Stage, system: System) -> Iterator[Run]:
             # At least until every key has rows on both sides: from then on each message shows.
             seconds = max(0.0 if stage.quick else WARM_UP_SECONDS, plan.round / WARM_UP_RATE)
             _keeps_up(run.phase(WARM_UP_RATE, seconds))
-            yield run
+            yield run, running
 
 
-def _note(stage: Stage, system: System, phase: Phase) -> None:
-    case = f"{phase.rate:,} messages a second"
+def note(stage: Stage, case: str, system: System, phase: Phase) -> None:
     for observer, figures in (("table", phase.live_table), ("client", phase.remote_client)):
         if figures is not None:
             for name, value in (("p50", figures.p50), ("p99", figures.p99), ("max", figures.max)):

@@ -1,0 +1,26 @@
+"""How much memory do all its processes hold while messages come, and does it grow?"""
+
+from bench.cpu import CpuMeter
+from bench.messages import Plan
+from bench.phases import Run
+from bench.results import Figure
+from bench.scenarios.freshness import KEEP
+from bench.stage import Stage
+
+RATE, MINUTES, KEYS = 1_000, 60, 100_000
+QUICK_RATE, QUICK_MINUTES, QUICK_KEYS = 200, 1, 1_000
+SAMPLES = 6
+"""Phases of equal length, and a figure after each."""
+
+
+def memory(stage: Stage) -> None:
+    rate, minutes, keys = (QUICK_RATE, QUICK_MINUTES, QUICK_KEYS) if stage.quick else (RATE, MINUTES, KEYS)
+    for system in stage.turns():
+        with stage.trying(system, "memory"), stage.running(system.by_itself) as running:
+            topics = stage.topics()
+            running.begin(topics, with_rows=True)
+            run = Run(Plan(keys), KEEP, stage.producer, running.table, None, CpuMeter({}), stage.directory, topics)
+            for number in range(1, SAMPLES + 1):
+                run.phase(rate, minutes * 60 / SAMPLES)
+                figure = Figure(f"after {number * minutes / SAMPLES:g} min", "MB")
+                stage.results.add(f"{rate:,} messages a second", system.name, figure, running.memory_mb())
