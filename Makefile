@@ -36,8 +36,9 @@ format: .venv/.ready-dev node_modules/.ready ## format the code and mend what th
 	@$(PYTHON_IN_VENV) -m ruff check --fix .
 	@npm run --silent format
 
-bench: .venv/.ready bench-switch ## measure Turnout beside its peers, all scenarios (hours; ARGS="--quick" to try)
+bench: .venv/.ready ## measure Turnout beside its peers, all scenarios, for hours (ARGS="--quick" to try it in minutes)
 	@$(PYTHON_IN_VENV) -m bench.suite $(ARGS)
+	$(if $(ARGS),,@$(PYTHON_IN_VENV) -m bench.switch)
 
 $(SCENARIOS:%=bench-%): bench-%: .venv/.ready
 	@$(PYTHON_IN_VENV) -m bench.suite $* $(ARGS)

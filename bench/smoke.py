@@ -41,8 +41,7 @@ def _smoke(console: Console, *, record: bool, quick: bool) -> int:
     both = [system for system in systems(parts.spark) if system.name in (OURS, THEIRS)]
     results = measure("smoke", SCENARIO, both, parts, 1, quick, console)
     show(results, console)
-    # The second read of a process: the first is mostly about how fast the machine compiles.
-    ours, theirs = (results.median(backlog.SMALL, name, backlog.WARM.name) for name in (OURS, THEIRS))
+    ours, theirs = (results.median(backlog.SMALL, name, backlog.FIRST.name) for name in (OURS, THEIRS))
     if ours is None or theirs is None:
         raise TurnoutError("There is no ratio: one of the two has not come to an end.")
     ratio = round(ours / theirs, 2)
