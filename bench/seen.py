@@ -109,9 +109,8 @@ def collect(take: Callable[[], list[Update]], last_left: int, last_right: int) -
     """Takes updates until the last message of either side is among them, or nothing comes any more."""
     seen = Seen()
     left = right = 0
-    began = time.monotonic()
-    stalled = began + STALLED_SECONDS
-    while (left < last_left or right < last_right) and time.monotonic() < min(stalled, began + LONGEST_SECONDS):
+    longest = stalled = time.monotonic() + LONGEST_SECONDS  # the first one may have to wait for a start
+    while (left < last_left or right < last_right) and time.monotonic() < min(stalled, longest):
         time.sleep(POLL_SECONDS)
         for update in take():
             newest_left, newest_right = seen.add(update)

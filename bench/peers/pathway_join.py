@@ -62,7 +62,9 @@ class Pathway:
     def _latest(self, topic: str, schema: type) -> pw.Table:
         """The row of each key with the highest offset. Pathway's own reducer `latest` knows no order among rows that
         come in one commit, and shows older ones."""
-        settings = {"bootstrap.servers": self._bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
+        # A group of its own for each process: one that was killed would hold up the next for 45 seconds.
+        group = {"group.id": f"{topic}-{os.getpid()}", "auto.offset.reset": "earliest"}
+        settings = {"bootstrap.servers": self._bootstrap, **group}
         options = {"schema": schema, "format": "json", "with_metadata": True, "autocommit_duration_ms": COMMIT_MS}
         rows = pw.io.kafka.read(settings, topic, **options)
         rows = rows.with_columns(offset=pw.this._metadata["offset"].as_int())
