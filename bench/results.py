@@ -79,7 +79,7 @@ def footer(results: Results) -> str:
 
 def _table(results: Results, case: str, systems: Mapping[str, Mapping[str, list[float]]]) -> Table:
     table = Table(title=f"{results.question}: {case}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     shown = [figure for figure in results.figures.values() if any(figure.name in taken for taken in systems.values())]
     for figure in shown:
         table.add_column(f"{figure.name},\n{figure.unit}", justify="right")

@@ -83,7 +83,8 @@ def note(stage: Stage, case: str, system: System, phase: Phase) -> None:
         if figures is not None:
             for name, value in (("p50", figures.p50), ("p99", figures.p99), ("max", figures.max)):
                 stage.results.add(case, system.name, Figure(f"{observer} {name}", "ms"), value)
-            stage.results.add(case, system.name, Figure(f"{observer} never told", "messages"), figures.lost)
+            if figures.lost:
+                stage.results.add(case, system.name, Figure(f"{observer} never told", "messages"), figures.lost)
     if phase.cores:
         stage.results.add(case, system.name, CORES, phase.cores[system.name])
 
