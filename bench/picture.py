@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from bench.results import RESULTS, Figure, Results, number
+from bench.results import Figure, Results, number
 
-LABELS, BARS, VALUES = 170, 260, 120
+LABELS, BARS, VALUES = 200, 260, 90
 """Widths of a panel's parts."""
 
 LINE, HEAD, GAP = 20, 34, 28
@@ -29,7 +29,7 @@ def draw(results: Results) -> Path:
             parts.append(f'<g transform="translate({left},{top})">{_panel(title, figure, bars)}</g>')
         top += HEAD + LINE * max(len(bars) for _, _, bars in row) + GAP
     width = GAP + COLUMNS * (LABELS + BARS + VALUES + GAP)
-    file = RESULTS / f"{results.scenario}.svg"
+    file = results.file("svg")
     file.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}">'
         f'<style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from bench.environments import HOME
 from bench.machine import Machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -52,9 +53,14 @@ class Results:
         values = self.values.get(case, {}).get(system, {}).get(figure, [])
         return statistics.median(values) if values else None
 
+    def file(self, suffix: str) -> Path:
+        # What was only tried must not take the place of what was measured.
+        directory = HOME / "quick" if self.settings["quick"] else RESULTS
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory / f"{self.scenario}.{suffix}"
+
     def write(self) -> Path:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        file = RESULTS / f"{self.scenario}.json"
+        file = self.file("json")
         file.write_text(json.dumps(asdict(self), indent=2) + "\n")
         return file
 

@@ -48,10 +48,13 @@ def _smoke(console: Console, *, record: bool, quick: bool) -> int:
     if quick:
         console.print(f"{ratio} times as fast.")
         return 0
-    if record or not RECORD.exists():
+    if record:
+        RECORD.parent.mkdir(parents=True, exist_ok=True)
         RECORD.write_text(json.dumps({"ratio": ratio, "turnout": ours, "pyspark": theirs}, indent=2) + "\n")
         console.print(f"{ratio} times as fast, which is recorded in {RECORD}.")
         return 0
+    if not RECORD.exists():
+        raise TurnoutError(f"{ratio} times as fast, but there is no {RECORD} to compare with: make one with --record.")
     recorded = json.loads(RECORD.read_text())["ratio"]
     console.print(f"{ratio} times as fast; recorded are {recorded}, at least {recorded * WORST:.2f} have to be.")
     return 1 if ratio < recorded * WORST else 0
