@@ -97,6 +97,7 @@ def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> Sy
     def viewers(about: Mapping[str, object]) -> Program:
         return client("bench.peers.deephaven_viewers", about["port"], about["table"], SORTED_BY)
 
-    server = (f"deephaven-server=={version}",)
+    # 0.40 imports pytz, which newer versions of pandas do not bring.
+    server = (f"deephaven-server=={version}", *(("pandas<3",) if version.startswith("0.") else ()))
     program = Program("bench.peers.deephaven_join", (cycle_ms, barrage_ms), f"deephaven-{version}", server)
     return System(f"deephaven-{version}{variant}", program, remote, viewers)
