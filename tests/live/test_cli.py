@@ -335,5 +335,5 @@ def test_check_finds_all_well_or_says_what_to_do(config_file: Path) -> None:
     assert ill.returncode == 1
     failures = [line for line in ill.stdout.splitlines() if line.startswith("✗ failed ")]
     assert len(failures) == 1
-    assert "(payments): topic 'missing-" in failures[0]
-    assert failures[0].endswith("create it, or name another")
+    assert "(payments): there is no topic missing-" in failures[0]
+    assert failures[0].endswith("→ create it, or name another in the configuration")
