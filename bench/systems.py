@@ -86,7 +86,10 @@ def _turnout(keep: int) -> System:
 
 
 def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> System:
-    ticking = tuple(f"{package}=={version}" for package in ("pydeephaven", "pydeephaven-ticking"))
+    old = version.startswith("0.")
+    # 0.40 uses what newer versions of these packages no longer have: pytz by way of pandas, and bits from a number.
+    server = (f"deephaven-server=={version}", *(("pandas<3",) if old else ()))
+    ticking = (f"pydeephaven=={version}", f"pydeephaven-ticking=={version}", *(("bitstring<5",) if old else ()))
 
     def client(module: str, *arguments: object) -> Program:
         return Program(module, arguments, f"deephaven-client-{version}", ticking)
@@ -97,7 +100,5 @@ def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> Sy
     def viewers(about: Mapping[str, object]) -> Program:
         return client("bench.peers.deephaven_viewers", about["port"], about["table"], SORTED_BY)
 
-    # 0.40 imports pytz, which newer versions of pandas do not bring.
-    server = (f"deephaven-server=={version}", *(("pandas<3",) if version.startswith("0.") else ()))
     program = Program("bench.peers.deephaven_join", (cycle_ms, barrage_ms), f"deephaven-{version}", server)
     return System(f"deephaven-{version}{variant}", program, remote, viewers)
