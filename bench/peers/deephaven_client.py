@@ -20,7 +20,8 @@ class Client:
         self._listening.start()
 
     def _note(self, update) -> None:  # type: ignore[no-untyped-def]
-        for rows in (update.added(["age", "balance"]), update.modified(["age", "balance"])):
+        # All columns: the client of 0.40 cannot be asked for two.
+        for rows in (update.added(), update.modified()):
             if rows:
                 self.sightings.note(rows["age"].to_pylist(), rows["balance"].to_pylist())
 
