@@ -17,6 +17,7 @@ from turnout.kafka.activity import Activity, activities
 from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.kafka.keeper import Keeper
+from turnout.kafka.link import NoAnswer
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
 from turnout.orchestrator.parts import CONTROL, Status, Trouble
@@ -30,6 +31,8 @@ from turnout.pipeline.spark_host import SparkHost
 from turnout.schema import Topics
 from turnout.tables.public import PublicTables, control_fields
 
+LAG_SECONDS = 2.0
+"""For Kafka to tell where a topic ends: with one that does not answer, the status is wanted all the more."""
 STILL_STARTING = "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
 
 log = logging.getLogger(__name__)
@@ -133,19 +136,24 @@ class Service:
         live = self._live_pipeline()
         if live is None:
             return {}
-        return {topic: self._lag_of(topic, live) for topic in (live.topics.left, live.topics.right)}
+        lag: dict[str, int | None] = dict.fromkeys((live.topics.left, live.topics.right))
+        for topic in lag:
+            try:
+                lag[topic] = self._lag_of(topic, live)
+            except NoAnswer:
+                break  # somebody waits for what we say: one time-out is enough
+            except KafkaError:
+                continue
+        return lag
 
     def _live_pipeline(self) -> RunningPipeline | None:
         live = self._orchestrator.live if self._orchestrator else None
         return live.pipeline if live is not None and isinstance(live.pipeline, RunningPipeline) else None
 
-    def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int | None:
+    def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int:
         assert self._data is not None
         seen, starts = pipeline.changelog.progress.seen(), pipeline.manifest.starts[topic]
-        try:
-            ends = self._data.end_offsets(topic)
-        except KafkaError:
-            return None
+        ends = self._data.end_offsets(topic, LAG_SECONDS)
         next_offsets = {part: max(seen.get((topic, part), -1) + 1, starts.get(str(part), 0)) for part in ends}
         return sum(max(0, end - next_offsets[partition]) for partition, end in ends.items())
 

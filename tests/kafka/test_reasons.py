@@ -14,6 +14,10 @@ WRONG = KafkaError(
     KafkaError._AUTHENTICATION,
     "localhost:1: Authentication failed (after 9ms in state AUTH_REQ, 4 identical error(s) suppressed)",
 )
+NO_TOKEN = KafkaError(
+    KafkaError._AUTHENTICATION,
+    "localhost:1: SASL OAUTHBEARER mechanism handshake failed: Broker: Request not valid in current SASL state",
+)
 EXPIRED = KafkaError(KafkaError._SSL, "localhost:1: certificate has expired")
 
 
@@ -25,6 +29,7 @@ EXPIRED = KafkaError(KafkaError._SSL, "localhost:1: certificate has expired")
         ([DOWN, REFUSED, DOWN], "localhost:1: Connect failed"),
         ([WRONG, REFUSED, EXPIRED], "localhost:1: Authentication failed"),
         ([REFUSED, HUNG_UP, WRONG, REFUSED], "localhost:1: Authentication failed"),
+        ([NO_TOKEN, WRONG], "localhost:1: Authentication failed"),
         ([REFUSED, EXPIRED, WRONG], "localhost:1: certificate has expired"),
     ],
 )

@@ -100,13 +100,13 @@ class Cluster:
         """Those of `names` that are not there."""
         return [name for name, state in self.describe(names).items() if state is None]
 
-    def partitions(self, topic: str) -> tuple[int, ...]:
-        return self.states([topic])[topic].partitions
+    def partitions(self, topic: str, seconds: float | None = None) -> tuple[int, ...]:
+        return self.states([topic], seconds)[topic].partitions
 
-    def states(self, topics: Sequence[str]) -> dict[str, TopicState]:
+    def states(self, topics: Sequence[str], seconds: float | None = None) -> dict[str, TopicState]:
         """What these topics are now; one that is not there is an error."""
         found: dict[str, TopicState] = {}
-        for topic, state in self.describe(topics).items():
+        for topic, state in self.describe(topics, seconds).items():
             if state is None:
                 raise _missing(topic, self.bootstrap)
             found[topic] = state
@@ -122,21 +122,20 @@ class Cluster:
                 raise
             raise NoAnswer(f"{self.login_trouble}; nor does the one before") from None
 
-    def end_offsets(self, topic: str) -> Offsets:
-        return self._offsets(topic, OffsetSpec.latest())
+    def end_offsets(self, topic: str, seconds: float | None = None) -> Offsets:
+        """`seconds` are for each of the two questions that it takes."""
+        return self._offsets(topic, OffsetSpec.latest(), REQUEST_SECONDS if seconds is None else seconds)
 
     def start_offsets(self, topic: str) -> Offsets:
-        return self._offsets(topic, OffsetSpec.earliest())
+        return self._offsets(topic, OffsetSpec.earliest(), REQUEST_SECONDS)
 
-    def _offsets(self, topic: str, spec: OffsetSpec) -> Offsets:
-        asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
+    def _offsets(self, topic: str, spec: OffsetSpec, seconds: float) -> Offsets:
+        asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic, seconds)}
         link = self._link
-        deadline = time.monotonic() + REQUEST_SECONDS
+        deadline = time.monotonic() + seconds
         while True:
             try:
-                answers = link.admin.list_offsets(
-                    asked, isolation_level=_isolation(link), request_timeout=REQUEST_SECONDS
-                )
+                answers = link.admin.list_offsets(asked, isolation_level=_isolation(link), request_timeout=seconds)
                 return {at.partition: answer.result().offset for at, answer in answers.items()}
             except KafkaException as error:
                 # A topic that was created a moment ago has no leader yet, as far as the client knows.

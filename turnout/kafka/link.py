@@ -1,6 +1,7 @@
 """A login to a cluster as librdkafka uses it: clients are made with it, and one asks the brokers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError as BrokerError
@@ -18,9 +19,12 @@ _UNREACHABLE = (
     BrokerError._TIMED_OUT,
     BrokerError._TRANSPORT,
     BrokerError._ALL_BROKERS_DOWN,
+    BrokerError._DESTROY_BROKER,
     BrokerError._AUTHENTICATION,
     BrokerError._SSL,
 )
+LEARN_SECONDS = 1.0
+"""For the brokers to be asked who they are."""
 
 AnyClient = TypeVar("AnyClient")
 Settings = dict[str, str | int | float | bool]
@@ -31,7 +35,7 @@ class NoAnswer(KafkaError):
 
 
 class Link:
-    """Immutable. Whoever asks holds on to it: a client that is dropped takes its unanswered requests with it."""
+    """Whoever asks holds on to it: a client that is dropped takes its unanswered requests with it."""
 
     def __init__(self, credentials: Credentials) -> None:
         """Raises ConfigError for what the client does not even begin with: a wrong key password, a missing file."""
@@ -40,6 +44,7 @@ class Link:
         isolation = {"isolation.level": "read_uncommitted"}
         self._properties = Properties.plain({**isolation, **for_librdkafka(credentials.properties), "log_level": "2"})
         self._reasons = Reasons()
+        self._is_lost = False  # whether the last question had no answer
         self.admin = self.make(AdminClient, self._reasons, {})
 
     @property
@@ -62,6 +67,8 @@ class Link:
 
     def describe(self, topics: Sequence[str], seconds: float) -> dict[str, TopicState | None]:
         """Topic -> what it is now, None if it is not there."""
+        if self._is_lost:
+            self._learn_anew()
         # Described, not looked up in the metadata: most brokers create a topic that the latter asks for.
         answers = self.admin.describe_topics(TopicCollection(list(topics)), request_timeout=seconds)
         found: dict[str, TopicState | None] = {}
@@ -75,12 +82,20 @@ class Link:
                 found[topic] = None
         self.admin.poll(0)  # what was said until now is of the past
         self._reasons.forget()
+        self._is_lost = False
         return found
+
+    def _learn_anew(self) -> None:
+        """A broker that was away for a while is dropped from those that the client knows, the controller too. By itself
+        it asks for them again only every five minutes."""
+        with suppress(KafkaException):
+            self.admin.list_topics(timeout=LEARN_SECONDS)
 
     def explained(self, error: KafkaException, what: str) -> KafkaError:
         """A failure of the admin client, with the reason; `what` it was asked for."""
         if error.args[0].code() not in _UNREACHABLE:
             return KafkaError(f"{what} on {self.bootstrap}: {text_of(error)}")
+        self._is_lost = True
         self.admin.poll(0)  # hear what the client has to say
         return NoAnswer(
             f"Kafka at {self.bootstrap} does not answer ({self._reasons.reason or text_of(error)}): "

@@ -16,8 +16,9 @@ _TELLING = (
     BrokerError.TOPIC_AUTHORIZATION_FAILED,
     BrokerError.CLUSTER_AUTHORIZATION_FAILED,
 )
-# Also said as a failure of the login, where a broker has hung up in the middle of it.
-_HUNG_UP = "Broker transport failure"
+# Also said as failures of the login: a broker has hung up in the middle of it; or the client had no new token when the
+# broker asked for one, which is told apart.
+_CONSEQUENCES = ("Broker transport failure", "Request not valid in current SASL state")
 # How long it took, and how often it was said: with it the same reason would be another one each time.
 _ASIDE = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)")
 
@@ -35,7 +36,7 @@ class Reasons:
 
     def note(self, error: BrokerError) -> None:
         """A client's `error_cb`."""
-        is_telling = error.code() in _TELLING and _HUNG_UP not in error.str()
+        is_telling = error.code() in _TELLING and not any(text in error.str() for text in _CONSEQUENCES)
         if error.code() not in _NO_REASON and (self._reason is None or (is_telling and not self._is_telling)):
             self._reason, self._is_telling = _ASIDE.sub("", error.str()), is_telling
 
