@@ -270,5 +270,5 @@ def test_pictures_of_the_first_layout(busy: FedTurnout, browser: Browser, width:
     with browser.new_context(viewport=size, color_scheme=scheme) as context:
         seen = Visit(context.new_page(), busy.url)
         seen.until_drawn("joined", ["u1", "name 1", "name1@example.com", "21", "checking", "100.00"])
-        expect(seen.page.locator("[slot=chart]")).to_be_visible()
+        expect(seen.page.locator("[slot=totals]")).to_be_visible()
         keep(seen.page, f"first-layout-{width}-{scheme}")

@@ -26,7 +26,8 @@ class Arranged:
             turnout.send("orders", orderId=number * 1000 + row, item=self.item, price=row)
         self.filter, self.sort = [["item", "==", self.item]], [["price", "desc"]]
         seen.view("joined", filter=self.filter, sort=self.sort, columns=["orderId", "item", "price"])
-        seen.view("left", group_by=["item"], columns=["price"], filter=self.filter)
+        self.orders = seen.add("orders_ui")
+        seen.view(self.orders, group_by=["item"], columns=["price"], filter=self.filter)
         seen.until_drawn("joined", self.row(ROWS - 1))
         seen.scroll("joined", SCROLL)
         seen.until_drawn("joined", self.row(ROWS - 1 - SCROLL // 23 - 1))
@@ -40,7 +41,7 @@ class Arranged:
         config = self.seen.config("joined")
         assert (config["filter"], config["sort"]) == (self.filter, self.sort)
         assert config["columns"] == ["orderId", "item", "price"]
-        assert self.seen.config("left")["group_by"] == ["item"]
+        assert self.seen.config(self.orders)["group_by"] == ["item"]
         assert self.seen.scrolled("joined") == SCROLL
         watched = self.seen.watched()
         assert watched["same"], "the panel is the element that it was"

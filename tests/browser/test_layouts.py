@@ -18,9 +18,7 @@ REMEMBERED = """() => JSON.parse(localStorage.getItem("turnout.layout"))?.worksp
 THEMES = """() => [...document.querySelectorAll("perspective-viewer, perspective-viewer-datagrid[slot=joined]")]
   .map((each) => getComputedStyle(each).backgroundColor)"""
 
-DEFAULT = sorted(
-    ["final_ui", "users_ui", "accounts_ui", "balance by accountType", "orchestrator_status", "orchestrator_logs"]
-)
+DEFAULT = sorted(["final_ui", "balance by accountType", "orchestrator_status", "orchestrator_logs"])
 
 
 class Workspace:
@@ -46,10 +44,6 @@ class Workspace:
         until(lambda: self.page.evaluate(REMEMBERED) == self.panels, "the layout is remembered", SECONDS)
         self.page.reload()
         self.seen.until_connected()
-
-    def add(self, table: str) -> None:
-        self.page.get_by_role("button", name="Add panel").click()
-        self.page.get_by_role("group", name="Add a panel").get_by_role("button", name=table).click()
 
     def choose(self, item: str) -> None:
         self.page.get_by_role("button", name="Layouts").click()
@@ -97,25 +91,25 @@ class Workspace:
 def test_what_people_arrange_survives_a_reload(fed: FedTurnout, visit: Open) -> None:
     workspace = Workspace(visit(fed.url))
     workspace.until_titles(DEFAULT)
-    workspace.add("control_raw")
+    workspace.seen.add("control_raw")
     workspace.until_titles([*DEFAULT, "control_raw"])
-    workspace.close("right")
-    workspace.close("chart")
-    left = [title for title in DEFAULT if title not in ("accounts_ui", "balance by accountType")]
+    workspace.close("status")
+    workspace.close("totals")
+    left = [title for title in DEFAULT if title not in ("orchestrator_status", "balance by accountType")]
     workspace.until_titles([*left, "control_raw"])
 
     seen = workspace.seen
     seen.view("joined", filter=[["accountType", "==", "credit"]])
     workspace.header("joined", "balance").click()
     until(lambda: seen.config("joined")["sort"] == [["balance", "desc"]], "a click on a column sorts by it", SECONDS)
-    seen.view("left", group_by=["name"], split_by=["age"], columns=["age"])
+    seen.view("logs", group_by=["level"], split_by=["msg"], columns=["ts"])
     seen.until_drawn("joined", ["u29", "name 29", "name29@example.com", "49", "credit", "2,900.00"])
     workspace.reload()
 
     workspace.until_titles([*left, "control_raw"])
-    joined, users = workspace.panels["joined"], workspace.panels["left"]
+    joined, logs = workspace.panels["joined"], workspace.panels["logs"]
     assert (joined["filter"], joined["sort"]) == ([["accountType", "==", "credit"]], [["balance", "desc"]])
-    assert (users["group_by"], users["split_by"], users["columns"]) == (["name"], ["age"], ["age"])
+    assert (logs["group_by"], logs["split_by"], logs["columns"]) == (["level"], ["msg"], ["ts"])
     seen.until_drawn("joined", ["u29", "name 29", "name29@example.com", "49", "credit", "2,900.00"])
     assert len(seen.rows("joined")) == 10
     fed.add(32, "credit", 9000.0)
@@ -135,22 +129,22 @@ def test_a_panel_is_renamed_on_its_tab(fed: FedTurnout, visit: Open) -> None:
 
 def test_a_panel_is_renamed_and_closed_by_the_menu(fed: FedTurnout, visit: Open) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.seen.tab("right").click()
+    workspace.seen.tab("status").click()
     workspace.choose("Rename panel…")
-    expect(workspace.page.get_by_label("Title of the panel")).to_have_value("accounts_ui")
-    workspace.answer("Accounts")
-    expect(workspace.seen.tab("right")).to_contain_text("Accounts")
+    expect(workspace.page.get_by_label("Title of the panel")).to_have_value("orchestrator_status")
+    workspace.answer("Vitals")
+    expect(workspace.seen.tab("status")).to_contain_text("Vitals")
     workspace.reload()
-    expect(workspace.seen.tab("right")).to_contain_text("Accounts")
+    expect(workspace.seen.tab("status")).to_contain_text("Vitals")
     workspace.choose("Close panel")
-    workspace.until_titles([title for title in DEFAULT if title != "accounts_ui"])
+    workspace.until_titles([title for title in DEFAULT if title != "orchestrator_status"])
     workspace.reload()
-    workspace.until_titles([title for title in DEFAULT if title != "accounts_ui"])
+    workspace.until_titles([title for title in DEFAULT if title != "orchestrator_status"])
 
 
 def test_a_named_layout_is_kept_shown_and_deleted(fed: FedTurnout, visit: Open) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     mine = [title for title in DEFAULT if title != "balance by accountType"]
     workspace.until_titles(mine)
     workspace.save_as("No chart")
@@ -187,7 +181,7 @@ def test_a_layout_goes_from_browser_to_browser_as_a_file(
     fed: FedTurnout, visit: Open, browser: Browser, tmp_path: Path
 ) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     workspace.seen.view("joined", title="Rich people", filter=[["balance", ">", 2500]])
     workspace.save_as("Rich")
     workspace.export(tmp_path / "rich.json")
@@ -229,7 +223,7 @@ def test_a_file_that_is_no_layout_changes_nothing(fed: FedTurnout, visit: Open, 
 
 def test_a_link_shows_its_layout_and_takes_nothing_away(fed: FedTurnout, visit: Open, browser: Browser) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     workspace.seen.view("joined", title="From a link", sort=[["balance", "desc"]])
     shared, link = workspace.panels, workspace.copy_link()
     with browser.new_context() as context:
@@ -252,7 +246,7 @@ def test_a_link_shows_its_layout_and_takes_nothing_away(fed: FedTurnout, visit: 
 
 def test_a_link_in_the_address_of_the_open_page(fed: FedTurnout, visit: Open) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     shared, link = workspace.panels, workspace.copy_link()
     workspace.choose("Default")
     workspace.until_titles(DEFAULT)
@@ -275,7 +269,7 @@ def test_without_any_panel_there_is_still_the_menu(fed: FedTurnout, visit: Open)
     expect(workspace.item("Save as…")).to_be_visible()
     expect(workspace.item("Close panel")).to_have_count(0)
     workspace.page.keyboard.press("Escape")
-    workspace.add("final_ui")
+    workspace.seen.add("final_ui")
     workspace.until_titles(["final_ui"])
     workspace.reload()
     workspace.until_titles(["final_ui"])
@@ -284,7 +278,7 @@ def test_without_any_panel_there_is_still_the_menu(fed: FedTurnout, visit: Open)
 
 def test_a_newcomer_has_nothing_to_keep(fed: FedTurnout, visit: Open, browser: Browser) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     link = workspace.copy_link()
     with browser.new_context() as context:
         other = Workspace(Visit(context.new_page(), link))
@@ -294,7 +288,7 @@ def test_a_newcomer_has_nothing_to_keep(fed: FedTurnout, visit: Open, browser: B
 
 def test_a_link_that_was_cut_says_so_and_shows_what_was_there(fed: FedTurnout, visit: Open) -> None:
     workspace = Workspace(visit(fed.url))
-    workspace.close("chart")
+    workspace.close("totals")
     link = workspace.copy_link()
     workspace.reload()
     before = workspace.panels
@@ -353,11 +347,11 @@ def test_panels_are_light_or_dark_as_the_system_is(fed: FedTurnout, visit: Open)
     until(lambda: {panel["theme"] for panel in workspace.panels.values()} == {"Pro Dark"}, "each of them is", SECONDS)
     assert seen.config("joined")["filter"] == [["accountType", "==", "credit"]]
     seen.until_row("joined", userId="u2", accountType="credit")
-    workspace.add("users_ui")
-    until(lambda: [panel["theme"] for panel in workspace.panels.values()] == ["Pro Dark"] * 7, "a new one too", SECONDS)
+    workspace.seen.add("users_ui")
+    until(lambda: [panel["theme"] for panel in workspace.panels.values()] == ["Pro Dark"] * 5, "a new one too", SECONDS)
 
     workspace.reload()
     assert {panel["theme"] for panel in workspace.panels.values()} == {"Pro Dark"}
     page.emulate_media(color_scheme="light")
     until(lambda: page.evaluate(THEMES) == light, "the panels are light again", SECONDS)
-    assert json.dumps(workspace.panels).count("Pro Light") == 7
+    assert json.dumps(workspace.panels).count("Pro Light") == 5

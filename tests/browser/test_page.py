@@ -18,8 +18,9 @@ def test_rows_arrive_in_the_open_panel(turnout: RunningTurnout, visit: Open, num
 
     turnout.send("payments", orderId=number, method="cash")
     seen.until_drawn("joined", [str(number), "lamp from a", "12.50", "cash"])
-    seen.tab("right").click()  # it is a tab behind the other side's
-    seen.until_drawn("right", [str(number), "cash"])
+    payments = seen.add("payments_ui")
+    seen.view(payments, filter=[["orderId", "==", number]])
+    seen.until_drawn(payments, [str(number), "cash"])
 
     (row,) = [row for row in seen.rows("joined") if row["orderId"] == number]
     assert row == {"orderId": number, "item": "lamp from a", "price": 12.5, "method": "cash"}
@@ -31,20 +32,15 @@ def test_the_first_layout_has_the_data_a_chart_the_log_and_the_status(
     turnout: RunningTurnout, visit: Open, number: int
 ) -> None:
     seen = visit(turnout.url)
-    panels = {panel: seen.config(panel) for panel in seen.page.evaluate(PANELS)}
+    panels = {panel: seen.config(panel) for panel in seen.panels}
     assert {config["table"] for config in panels.values()} == {
-        "orders_ui",
-        "payments_ui",
         "final_ui",
         "orchestrator_status",
         "orchestrator_logs",
     }
     # The first amount and the first text of the side that has both, whatever the configuration calls them.
-    chart = panels["chart"]
+    chart = panels["totals"]
     assert (chart["title"], chart["plugin"], chart["group_by"]) == ("price by item", "Y Bar", ["item"])
-
-
-PANELS = """() => document.querySelector("perspective-viewer").getPanelNames()"""
 
 
 def test_the_header_tells_how_it_goes(turnout: RunningTurnout, visit: Open, number: int) -> None:

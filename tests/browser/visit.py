@@ -50,6 +50,8 @@ SAVED = """
 async (panel) => (await document.querySelector("perspective-viewer").saveWorkspace()).panels[panel]
 """
 
+PANELS = """() => document.querySelector("perspective-viewer").getPanelNames()"""
+
 
 class Visit:
     def __init__(self, page: Page, url: str) -> None:
@@ -97,6 +99,19 @@ class Visit:
 
     def tab(self, panel: str) -> Locator:
         return self.page.locator(f"perspective-viewer-tab[slot=tab-{panel}]")
+
+    @property
+    def panels(self) -> set[str]:
+        return set(self.page.evaluate(PANELS))
+
+    def add(self, table: str) -> str:
+        """A panel more, by the menu; its id."""
+        before = self.panels
+        self.page.get_by_role("button", name="Add panel").click()
+        self.page.get_by_role("group", name="Add a panel").get_by_role("button", name=table).click()
+        until(lambda: len(self.panels) > len(before), f"there is a panel of {table}", DRAWN_SECONDS)
+        (panel,) = self.panels - before
+        return panel
 
     def view(self, panel: str, **config: object) -> None:
         """Set a panel's filter, sort, groups or columns, as its settings would."""

@@ -92,21 +92,19 @@ export class Panels {
   }
 
   /**
-   * The first rows wait for every panel, so there are no more than a newcomer looks at: control messages and rejected
-   * records are in the drawer, and their tables a click away.
+   * The first rows wait for every panel, so there are no more than a newcomer looks at; the other tables are a click
+   * away. The viewer asks for them in the order of their ids: the rows before their totals.
    * @returns {Arrangement} the one that a newcomer sees
    */
   initial() {
-    const sides = tabs("left", "right");
-    const chart = this.#chart();
-    const beside = chart ? split("vertical", [0.5, 0.5], tabs("chart"), sides) : sides;
-    const data = split("horizontal", [0.64, 0.36], tabs("joined"), beside);
+    const totals = this.#totals();
+    const data = totals ? split("horizontal", [0.64, 0.36], tabs("joined"), tabs("totals")) : tabs("joined");
     const below = split("horizontal", [0.5, 0.5], tabs("logs"), tabs("status"));
     const layout = split("vertical", [0.72, 0.28], data, below);
     /** @type {TableKey[]} */
-    const keys = ["joined", "left", "right", "status", "logs"];
+    const keys = ["joined", "logs", "status"];
     const panels = Object.fromEntries(keys.map((key) => [key, this.#panel(key)]));
-    return { workspace: { layout, panels: chart ? { ...panels, chart } : panels }, active: "joined" };
+    return { workspace: { layout, panels: totals ? { ...panels, totals } : panels }, active: "joined" };
   }
 
   /** @param {Panel} panel */
@@ -133,7 +131,7 @@ export class Panels {
   }
 
   /** The sum of the first amount by the first text of the same side: with the default tables, balance by account type. */
-  #chart() {
+  #totals() {
     const { columns, tables, key } = this.#about;
     for (const side of /** @type {TableKey[]} */ (["right", "left"])) {
       const others = Object.entries(columns[side]).filter(([name]) => name !== key);
@@ -165,7 +163,7 @@ function split(orientation, sizes, ...children) {
   return { type: "split-layout", orientation, sizes, children };
 }
 
-/** @param {(TableKey | "chart")[]} keys */
+/** @param {(TableKey | "totals")[]} keys */
 function tabs(...keys) {
   return { type: "tab-layout", tabs: keys, selected: 0 };
 }
