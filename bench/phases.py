@@ -23,6 +23,9 @@ ANSWER_SECONDS = 60
 Observer = Callable[[int, int], Seen]
 """What it has seen, when it has the last left and the last right message, by their stamps."""
 
+Client = Callable[[int, int], Seen | None]
+"""The same of a remote one; nothing when it has failed."""
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -49,7 +52,7 @@ class Run:
     keep: int
     producer: Child
     table: Observer
-    client: Observer | None
+    client: Client | None
     cpu: CpuMeter
     directory: Path
     topics: tuple[str, str] = (LEFT_TOPIC, RIGHT_TOPIC)
@@ -71,8 +74,12 @@ class Run:
             cores=cores,
             cpu_us_per_message=cpu_us,
             live_table=figures(sent, in_table, self.keep),
-            remote_client=figures(sent, self.client(*last), self.keep) if self.client else None,
+            remote_client=self._remote_client(sent, last),
         )
+
+    def _remote_client(self, sent: pl.DataFrame, last: list[int]) -> Figures | None:
+        in_client = self.client(*last) if self.client else None
+        return figures(sent, in_client, self.keep) if in_client else None
 
     def _send(self, rate: int, count: int) -> pl.DataFrame:
         first, file = self.next_number, self.directory / "sent.arrow"

@@ -12,9 +12,9 @@ from bench.child import Child, TooSlow
 from bench.cpu import resident_mb
 from bench.environments import HOME
 from bench.peers.peer import Check
-from bench.phases import Observer, asking
+from bench.phases import Client, Observer, asking
 from bench.results import Results
-from bench.seen import now_us
+from bench.seen import Seen, now_us
 from bench.systems import Program, System
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Cluster
@@ -41,6 +41,8 @@ class Running:
     spawned_us: int
     directory: Path
     say: Callable[[str], None]
+    fail: Callable[[str], None]
+    """Takes what goes wrong and is no reason to stop."""
 
     def begin(self, topics: Topics, *, with_rows: bool) -> int:
         """Joins these topics from their beginning on; when it began to."""
@@ -56,13 +58,19 @@ class Running:
         return asking(self.child, self.directory, do="seen")
 
     @contextmanager
-    def client(self) -> Iterator[Observer | None]:
+    def client(self) -> Iterator[Client | None]:
         """A remote client, where there is such a thing."""
         if self.system.remote is None:
             yield None
             return
-        with self.beside(self.system.remote(self.about), "client") as child:
-            yield asking(child, self.directory)
+        with ExitStack() as stack:
+            try:
+                child = stack.enter_context(self.beside(self.system.remote(self.about), "client"))
+            except TurnoutError as error:
+                self.fail(f"remote client: {error}")
+                yield None
+            else:
+                yield until_it_fails(asking(child, self.directory), self.fail)
 
     def beside(self, program: Program, role: str) -> Child:
         """A process that has to do with it."""
@@ -131,8 +139,16 @@ class Stage:
         try:
             yield
         except TurnoutError as error:
-            self.say(f"{system.name}: {error}")
-            self.results.fail(system.name, f"{what}: {error}")
+            self.failing(system)(f"{what}: {error}")
+
+    def failing(self, system: System) -> Callable[[str], None]:
+        """Tells what goes wrong with it, now and in the results."""
+
+        def fail(reason: str) -> None:
+            self.say(f"{system.name}: {reason}")
+            self.results.fail(system.name, reason)
+
+        return fail
 
     @contextmanager
     def running(self, system: System, *at_once: str, home: Path | None = None) -> Iterator[Running]:
@@ -148,4 +164,22 @@ class Stage:
             stack.callback(child.kill)  # it has nothing to lose
             about = child.ask({"do": "about"}, START_SECONDS)
             self.results.systems[system.name] = f"{about['version']} ({about['settings']})"
-            yield Running(system, child, about, spawned, self.directory, self.say)
+            yield Running(system, child, about, spawned, self.directory, self.say, self.failing(system))
+
+
+def until_it_fails(client: Observer, fail: Callable[[str], None]) -> Client:
+    """A client that has failed is not asked again: the figures of the table are worth having without it."""
+    failed = False
+
+    def seen(last_left: int, last_right: int) -> Seen | None:
+        nonlocal failed
+        if failed:
+            return None
+        try:
+            return client(last_left, last_right)
+        except TurnoutError as error:
+            failed = True
+            fail(f"remote client: {error}")
+            return None
+
+    return seen
