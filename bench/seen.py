@@ -17,6 +17,10 @@ STALLED_SECONDS = 60.0
 LONGEST_SECONDS = 300.0
 """Whoever has not shown everything by then does not keep up."""
 
+SETTLE_SECONDS = 0.3
+"""The last message of a side need not be the last one that shows, where several workers share the keys: what comes
+within so long after it still counts."""
+
 POLL_SECONDS = 0.05
 
 Stamps = Iterable[float | None]
@@ -109,13 +113,14 @@ def collect(take: Callable[[], list[Update]], last_left: int, last_right: int) -
     """Takes updates until the last message of either side is among them, or nothing comes any more."""
     seen = Seen()
     left = right = 0
-    longest = stalled = time.monotonic() + LONGEST_SECONDS  # the first one may have to wait for a start
-    while (left < last_left or right < last_right) and time.monotonic() < min(stalled, longest):
+    longest = quiet = time.monotonic() + LONGEST_SECONDS  # the first one may have to wait for a start
+    while time.monotonic() < min(quiet, longest):
         time.sleep(POLL_SECONDS)
         for update in take():
             newest_left, newest_right = seen.add(update)
             left, right = max(left, newest_left), max(right, newest_right)
-            stalled = time.monotonic() + STALLED_SECONDS
+            complete = left >= last_left and right >= last_right
+            quiet = time.monotonic() + (SETTLE_SECONDS if complete else STALLED_SECONDS)
     return seen
 
 

@@ -18,6 +18,8 @@ HEAP = "-Xmx4g"
 """As in Deephaven's own instructions."""
 
 JOINED = "joined"
+STAMPS = ["age", "balance"]
+"""The columns with the times of the left and of the right message."""
 
 
 class Deephaven:
@@ -90,9 +92,11 @@ class Deephaven:
         if not self.sightings.with_rows:
             self.sightings.note()
             return
-        for rows in (update.added(["age", "balance"]), update.modified(["age", "balance"])):
-            if rows:
-                self.sightings.note(rows["age"], rows["balance"])
+        # What comes together is noted together: whoever asks meanwhile must not find the half of it.
+        parts = [rows for rows in (update.added(STAMPS), update.modified(STAMPS)) if rows]
+        if parts:
+            left, right = ([stamp for rows in parts for stamp in rows[column].tolist()] for column in STAMPS)
+            self.sightings.note(left, right)
 
 
 def main(bootstrap: str, _directory: str, cycle_ms: str, barrage_ms: str, *at_once: str) -> None:

@@ -36,7 +36,7 @@ def freshness(stage: Stage) -> None:
             for rate in rates:
                 phase = run.phase(rate, seconds)
                 note(stage, f"{rate:,} messages a second", system, phase)
-                _keeps_up(phase)
+                keeps_up(phase)
 
 
 def sustained(stage: Stage) -> None:
@@ -70,23 +70,29 @@ def warm(stage: Stage, system: System) -> Iterator[tuple[Run, Running]]:
             run = Run(plan, KEEP, stage.producer, running.table, client, cpu, stage.directory, topics)
             # At least until every key has rows on both sides: from then on each message shows.
             seconds = max(0.0 if stage.quick else WARM_UP_SECONDS, plan.round / WARM_UP_RATE)
-            _keeps_up(run.phase(WARM_UP_RATE, seconds))
+            keeps_up(run.phase(WARM_UP_RATE, seconds))
             yield run, running
 
 
 def note(stage: Stage, case: str, system: System, phase: Phase) -> None:
     for observer, figures in (("table", phase.live_table), ("client", phase.remote_client)):
-        if figures is not None:
-            for name, value in (("p50", figures.p50), ("p99", figures.p99), ("max", figures.max)):
-                stage.results.add(case, system.name, Figure(f"{observer} {name}", "ms"), value)
-            if figures.lost:
-                stage.results.add(case, system.name, Figure(f"{observer} never told", "messages"), figures.lost)
+        if figures is None:
+            continue
+        if figures.lost:
+            # Times of what is left would flatter it.
+            lost = f"{figures.lost:,} of {phase.sent:,} messages, which nothing newer has superseded"
+            stage.failing(system)(f"{case}: the {observer} was not told in time of {lost}")
+            continue
+        for name, value in (("p50", figures.p50), ("p99", figures.p99), ("max", figures.max)):
+            stage.results.add(case, system.name, Figure(f"{observer} {name}", "ms"), value)
+        if figures.superseded:
+            stage.results.add(case, system.name, Figure(f"{observer} superseded", "messages"), figures.superseded)
     if phase.cores:
         stage.results.add(case, system.name, CORES, phase.cores[system.name])
 
 
-def _keeps_up(phase: Phase) -> None:
-    """Else there is no point in sending more. What a remote client was never told of is a figure of its own."""
+def keeps_up(phase: Phase) -> None:
+    """Else there is no point in sending more to this table. A remote client is no reason to stop: see `note`."""
     lost = phase.live_table.lost
     if lost:
         raise TurnoutError(f"{lost:,} of {phase.sent:,} messages at {phase.rate:,} a second were not shown in time")
