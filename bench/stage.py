@@ -11,7 +11,7 @@ from typing import Any
 from bench.child import Child, TooSlow
 from bench.cpu import resident_mb
 from bench.environments import HOME
-from bench.peers.peer import Check
+from bench.peers.peer import LATEST, Check, Join
 from bench.phases import Client, Observer, asking
 from bench.results import Results
 from bench.seen import Seen, now_us
@@ -94,6 +94,7 @@ class Running:
             time.sleep(POLL_SECONDS)
 
     def memory_mb(self) -> float:
+        """Of all its processes: they descend from the one that was started. The broker with the topics does not."""
         return resident_mb(self.child.family)
 
 
@@ -151,14 +152,16 @@ class Stage:
         return fail
 
     @contextmanager
-    def running(self, system: System, *at_once: str, home: Path | None = None) -> Iterator[Running]:
+    def running(
+        self, system: System, *at_once: str, join: Join = LATEST, home: Path | None = None
+    ) -> Iterator[Running]:
         """From its start until it is killed. `at_once` it begins with these: see `bench.peers.peer.run`."""
         directory = home or self.new_home(system)
         program, log = system.program, HOME / "logs" / f"{system.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         python = program.python(self.say)
         spawned = now_us()
-        arguments = (self.bootstrap, directory, *program.arguments, *at_once)
+        arguments = (self.bootstrap, directory, *system.shows(join).arguments, *program.arguments, *at_once)
         with ExitStack() as stack:
             child = stack.enter_context(Child(program.module, *arguments, python=python, log=log))
             stack.callback(child.kill)  # it has nothing to lose

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.environments import python_with
+from bench.peers.peer import EVERY_PAIR, Join
 from bench.rig import HOST
 
 DEEPHAVEN_CYCLE_MS = 1000
@@ -35,27 +36,30 @@ class Program:
 class System:
     name: str
     program: Program
-    """It is also told the broker, a directory, and perhaps two topics."""
+    """It is also told the broker, a directory, the join, and perhaps two topics."""
     remote: Callable[[Mapping[str, object]], Program] | None = None
     """A client in another process, from what the system says about itself; None if there is no such thing."""
     viewers: Callable[[Mapping[str, object]], Program] | None = None
     """Likewise a process of many viewers, each with the joined table sorted."""
-    every_pair: bool = False
-    """Whether it joins each row with each one of its key, not the latest with the latest."""
+    only: Join | None = None
+    """The one join that it knows, if it cannot be told which."""
     begins_again: bool = True
     """Whether a process can read topics twice."""
     alone: tuple[object, ...] = ()
     """Arguments instead, where everything that a user would have to start counts."""
+
+    def shows(self, asked_for: Join) -> Join:
+        return self.only or asked_for
 
     @property
     def by_itself(self) -> "System":
         return replace(self, program=replace(self.program, arguments=self.alone)) if self.alone else self
 
 
-def systems(spark_jars: tuple[Path, ...], keep: int = 1) -> list[System]:
+def systems(spark_jars: tuple[Path, ...]) -> list[System]:
     short, default = SHORT_CYCLE_MS, DEEPHAVEN_CYCLE_MS
     return [
-        _turnout(keep),
+        _turnout(),
         _deephaven("42.7", "", default, default),
         _deephaven("42.7", "-10ms", short, default),
         _deephaven("42.7", "-10ms-barrage", short, short),
@@ -69,20 +73,20 @@ def systems(spark_jars: tuple[Path, ...], keep: int = 1) -> list[System]:
         System(
             "pyspark",
             Program("bench.peers.pyspark_join", (",".join(map(str, spark_jars)),)),
-            every_pair=True,
+            only=EVERY_PAIR,
         ),
     ]
 
 
-def _turnout(keep: int) -> System:
+def _turnout() -> System:
     def remote(about: Mapping[str, object]) -> Program:
         return Program("bench.client", (HOST, about["port"], f"/api/tables/{about['table']}/changes"))
 
     def viewers(about: Mapping[str, object]) -> Program:
         return Program("bench.viewers", (f"ws://{HOST}:{about['port']}/perspective", SORTED_BY))
 
-    program = Program("bench.peers.turnout_join", (keep, "shared"))
-    return System("turnout", program, remote, viewers, alone=(keep, "own"))
+    program = Program("bench.peers.turnout_join", ("shared",))
+    return System("turnout", program, remote, viewers, alone=("own",))
 
 
 def _deephaven(version: str, variant: str, cycle_ms: int, barrage_ms: int) -> System:

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from bench.environments import HOME
 from bench.messages import message
-from bench.peers.peer import CHECK_MODULUS, Check
+from bench.peers.peer import CHECK_MODULUS, Check, Join
 from turnout.errors import TurnoutError
 
 SEED = 7
@@ -50,18 +50,8 @@ class Workload:
         if unsent := producer.flush(FLUSH_SECONDS):
             raise TurnoutError(f"Kafka has not taken {unsent} messages within {FLUSH_SECONDS} s")
 
-    def oracle(self, *, every_pair: bool) -> Check:
-        """The join's rows by a plain computation: each left row with each right one, or the latest with the latest."""
-        rows, number = self.recorded(), pl.col("number")
-        left = rows.filter(~pl.col("right")).select("key", left=number)
-        right = rows.filter("right").select("key", right=number)
-        if every_pair:
-            joined = left.join(right, on="key")
-        else:
-            latest_left, latest_right = (side.group_by("key").max() for side in (left, right))
-            joined = latest_left.join(latest_right, on="key", how="left").fill_null(0)
-        checksum = joined.select(pl.col("left") + pl.col("left") * pl.col("right") % CHECK_MODULUS).to_series().sum()
-        return Check(rows=joined.height, checksum=int(checksum))
+    def oracle(self, join: Join) -> Check:
+        return oracle(self.recorded(), join)
 
     def _made_up(self) -> pl.DataFrame:
         numbers = pl.int_range(1, self.messages + 1, eager=True)
@@ -78,3 +68,16 @@ class Workload:
     def _file(self) -> Path:
         hot = "-hot" if self.hot else ""
         return HOME / "workloads" / f"{self.messages}-messages-{self.keys}-keys{hot}-seed-{SEED}.arrow"
+
+
+def oracle(messages: pl.DataFrame, join: Join) -> Check:
+    """What the join of these messages has to hold, by a plain computation. They are recorded in their order."""
+    left = _newest(messages.filter(~pl.col("right")), join.keep).select("key", left="number")
+    right = _newest(messages.filter("right"), join.keep if join.inner else 1).select("key", right="number")
+    joined = left.join(right, on="key", how="inner" if join.inner else "left").fill_null(0)
+    checksum = joined.select(pl.col("left") + pl.col("left") * pl.col("right") % CHECK_MODULUS).to_series().sum()
+    return Check(rows=joined.height, checksum=int(checksum))
+
+
+def _newest(side: pl.DataFrame, keep: int | None) -> pl.DataFrame:
+    return side if keep is None else side.group_by("key").tail(keep)

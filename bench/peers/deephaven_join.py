@@ -1,7 +1,7 @@
-"""Deephaven's embedded server: two Kafka consumers, the last row of each key, a natural join.
+"""Deephaven's embedded server: two Kafka consumers, the last row or rows of each key, a natural join or an inner one.
 
-`python -m bench.peers.deephaven_join BOOTSTRAP DIRECTORY CYCLE_MS BARRAGE_MS [LEFT RIGHT NOTED]`, in an environment
-with Deephaven's server.
+`python -m bench.peers.deephaven_join BOOTSTRAP DIRECTORY KEEP KIND CYCLE_MS BARRAGE_MS [LEFT RIGHT NOTED]`, in an
+environment with Deephaven's server.
 """
 
 import socket
@@ -11,21 +11,23 @@ from importlib.metadata import version
 
 from deephaven_server import Server  # type: ignore[import-not-found]
 
-from bench.peers.peer import CHECK_MODULUS, Check, run
+from bench.peers.peer import CHECK_MODULUS, Check, Join, run
 from bench.seen import Sightings
 
 HEAP = "-Xmx4g"
 """As in Deephaven's own instructions."""
 
 JOINED = "joined"
+KEY = "userId"
 STAMPS = ["age", "balance"]
 """The columns with the times of the left and of the right message."""
 
 
 class Deephaven:
-    def __init__(self, bootstrap: str, cycle_ms: int, barrage_ms: int) -> None:
+    def __init__(self, bootstrap: str, join: Join, cycle_ms: int, barrage_ms: int) -> None:
         """Tables change once in a cycle; remote clients are told at most once in `barrage_ms`."""
         self.sightings = Sightings()
+        self._join = join
         self._kafka = {"bootstrap.servers": bootstrap}
         self._settings = f"cycle {cycle_ms} ms, Barrage {barrage_ms} ms, {HEAP}"
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -54,9 +56,13 @@ class Deephaven:
 
         # A consumer's rows are there for one cycle: without the lock, those before `last_by` would be lost.
         with shared_lock(get_exec_ctx().update_graph):
-            users = self._consume(left, {"userId": dt.string, "name": dt.string, "email": dt.string, "age": dt.int64})
-            accounts = self._consume(right, {"userId": dt.string, "accountType": dt.string, "balance": dt.double})
-            self._joined = users.last_by("userId").natural_join(accounts.last_by("userId"), on="userId")
+            user = {KEY: dt.string, "name": dt.string, "email": dt.string, "age": dt.int64}
+            account = {KEY: dt.string, "accountType": dt.string, "balance": dt.double}
+            users = self._newest(left, user, self._join.keep)
+            if self._join.inner:
+                self._joined = users.join(self._newest(right, account, self._join.keep), on=KEY)
+            else:
+                self._joined = users.natural_join(self._newest(right, account, 1), on=KEY)
         # A remote client finds the table by its name.
         sys.modules["__main__"].__dict__[JOINED] = self._joined
         self._listening = listen(self._joined, self._note, do_replay=True)
@@ -77,16 +83,19 @@ class Deephaven:
         del sys.modules["__main__"].__dict__[JOINED]
         del self._joined, self._listening
 
-    def _consume(self, topic: str, columns: dict[str, object]):  # type: ignore[no-untyped-def]
+    def _newest(self, topic: str, columns: dict[str, object], keep: int | None):  # type: ignore[no-untyped-def]
+        """The newest rows of each key. More than one are to be had only of a table that keeps all rows."""
         from deephaven.stream.kafka import consumer  # type: ignore[import-not-found]
 
-        return consumer.consume(
+        rows = consumer.consume(
             self._kafka,
             topic,
             key_spec=consumer.KeyValueSpec.IGNORE,
             value_spec=consumer.json_spec(columns),
             offsets=consumer.ALL_PARTITIONS_SEEK_TO_BEGINNING,
+            table_type=consumer.TableType.blink() if keep == 1 else consumer.TableType.append(),
         ).view(list(columns))
+        return rows.last_by(KEY) if keep == 1 else rows.tail_by(keep, by=KEY)
 
     def _note(self, update, is_replay: bool) -> None:  # type: ignore[no-untyped-def]  # noqa: ARG002
         if not self.sightings.with_rows:
@@ -99,8 +108,8 @@ class Deephaven:
             self.sightings.note(left, right)
 
 
-def main(bootstrap: str, _directory: str, cycle_ms: str, barrage_ms: str, *at_once: str) -> None:
-    run(Deephaven(bootstrap, int(cycle_ms), int(barrage_ms)), *at_once)
+def main(bootstrap: str, _directory: str, keep: str, kind: str, cycle_ms: str, barrage_ms: str, *at_once: str) -> None:
+    run(Deephaven(bootstrap, Join.told(keep, kind), int(cycle_ms), int(barrage_ms)), *at_once)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What every system answers, whatever it is: the questions that the benchmark asks of it."""
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Protocol, TypedDict
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, Self, TypedDict
 
 from bench.child import answer_questions
 from bench.seen import Sightings, answer, now_us
@@ -13,6 +14,30 @@ numbers, so that all of it fits into 64 bits."""
 
 
 ROWS, TIMES = "rows", "times"
+
+
+@dataclass(frozen=True)
+class Join:
+    """Of either side the newest `keep` rows of a key, or all of them (None). Each left one is shown with the latest
+    right one, also if there is none; or, `inner`, with each right one."""
+
+    keep: int | None = 1
+    inner: bool = False
+
+    @property
+    def arguments(self) -> tuple[str, str]:
+        """As a process is told of it: a number or `all`, `left` or `inner`."""
+        return str(self.keep or "all"), "inner" if self.inner else "left"
+
+    @classmethod
+    def told(cls, keep: str, kind: str) -> Self:
+        return cls(None if keep == "all" else int(keep), kind == "inner")
+
+
+LATEST = Join()
+"""The latest left row with the latest right one."""
+
+EVERY_PAIR = Join(keep=None, inner=True)
 
 
 class Check(TypedDict):

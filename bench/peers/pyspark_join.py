@@ -1,7 +1,7 @@
 """Plain Structured Streaming, as most people would write it: two streams, a join, a function for each batch.
 
-`python -m bench.peers.pyspark_join BOOTSTRAP DIRECTORY JARS [LEFT RIGHT NOTED]`, in Turnout's environment: the
-same Spark, with its default settings.
+`python -m bench.peers.pyspark_join BOOTSTRAP DIRECTORY all inner JARS [LEFT RIGHT NOTED]`, in Turnout's environment:
+the same Spark, with its default settings.
 
 The join is an inner one, which is where most people end up: a left outer one of streams is refused without watermarks,
 and with them shows a row without a match only when time has passed it by. Spark's join has no notion of the latest row
@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from bench.peers.peer import CHECK_MODULUS, Check, run
+from bench.peers.peer import CHECK_MODULUS, EVERY_PAIR, Check, Join, run
 from bench.seen import Sightings
 
 USER = "userId STRING, name STRING, email STRING, age LONG"
@@ -78,7 +78,8 @@ class PlainSpark:
             self.sightings.note()
 
 
-def main(bootstrap: str, directory: str, jars: str, *at_once: str) -> None:
+def main(bootstrap: str, directory: str, keep: str, kind: str, jars: str, *at_once: str) -> None:
+    assert Join.told(keep, kind) == EVERY_PAIR, "it knows no other join"
     run(PlainSpark(bootstrap, Path(directory), jars), *at_once)
 
 

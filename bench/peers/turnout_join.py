@@ -1,6 +1,6 @@
 """Turnout itself, in a process like all the others, with a listener of its live table.
 
-`python -m bench.peers.turnout_join BOOTSTRAP DIRECTORY KEEP BUS [LEFT RIGHT NOTED]`; BUS is `shared` (the broker
+`python -m bench.peers.turnout_join BOOTSTRAP DIRECTORY KEEP KIND BUS [LEFT RIGHT NOTED]`; BUS is `shared` (the broker
 that has the topics) or `own`, which is Turnout's default: an embedded one.
 
 With topics it starts on them, as a user's configuration would name them. Without, it starts on two empty ones and is
@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from bench.messages import LEFT_STAMP, LEFT_TABLE, RIGHT_STAMP, RIGHT_TABLE
-from bench.peers.peer import CHECK_MODULUS, TIMES, Check, serve
+from bench.peers.peer import CHECK_MODULUS, TIMES, Check, Join, serve
 from bench.recorder import Recorder
 from bench.rig import LIVE_SECONDS, POLL_SECONDS, config, served, wait_until_live
 from bench.seen import Sightings
@@ -32,8 +32,8 @@ READY_SECONDS = 600
 
 
 class Turnout:
-    def __init__(self, service: Service, idle: Topics, settings: str) -> None:
-        self._service, self._idle, self._settings = service, idle, settings
+    def __init__(self, service: Service, idle: Topics, join_type: JoinType, settings: str) -> None:
+        self._service, self._idle, self._join_type, self._settings = service, idle, join_type, settings
         self.port = 0
         self._registry, self._joined = service.tables.registry, service.tables.names.joined
         recorder = Recorder()
@@ -61,29 +61,32 @@ class Turnout:
             time.sleep(POLL_SECONDS)
 
     def _switch(self, topics: Topics) -> None:
-        self._service.publish_control(compose(Desired(topics, JoinType.LEFT), self._service.tables.fields))
+        self._service.publish_control(compose(Desired(topics, self._join_type), self._service.tables.fields))
 
 
-def main(bootstrap: str, directory: str, keep: str, bus: str, *at_once: str) -> None:
+def main(bootstrap: str, directory: str, keep: str, kind: str, bus: str, *at_once: str) -> None:
     # A control topic is read from its beginning: each has one of its own.
     name = Path(directory).name
     idle = (f"{name}-left", f"{name}-right")
     control = f"{name}-control"
     Cluster({"bootstrap.servers": bootstrap}).create_topics([*idle, control])
     left, right = at_once[:2] or idle
+    join = Join.told(keep, kind)
+    assert join.keep is not None, "Turnout bounds the rows of a key"
     more: dict[str, object] = {
         f"tables.{LEFT_TABLE}.topic": left,
         f"tables.{RIGHT_TABLE}.topic": right,
         f"tables.{LEFT_TABLE}.start": "earliest",
         f"tables.{RIGHT_TABLE}.start": "earliest",
+        "join.type": kind,
         "control.topic": control,
         "switch.ready_timeout_seconds": READY_SECONDS,
         "switch.linger_seconds": 0,
     }
     if bus == "shared":
         more["bus.bootstrap.servers"] = bootstrap
-    service = Service(config(Path(directory), bootstrap, int(keep), more))
-    turnout = Turnout(service, Topics(*idle), f"keep {keep}, bus: {bus}")
+    service = Service(config(Path(directory), bootstrap, join.keep, more))
+    turnout = Turnout(service, Topics(*idle), JoinType(kind), f"bus: {bus}")
     turnout.sightings.with_rows = TIMES not in at_once
     with served(service) as turnout.port:
         if not at_once:

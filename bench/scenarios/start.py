@@ -1,6 +1,6 @@
 """How long from the start of a process to the first joined row, and to all of them after it was killed?"""
 
-from bench.peers.peer import ROWS, TIMES
+from bench.peers.peer import LATEST, ROWS, TIMES
 from bench.results import Figure
 from bench.scenarios.backlog import KEYS, LIMIT_SECONDS, MESSAGES, QUICK_KEYS, QUICK_MESSAGES
 from bench.stage import Stage, Topics
@@ -43,7 +43,7 @@ def _first_row(stage: Stage, system: System, topics: Topics) -> float:
 
 def _killed(stage: Stage, system: System, workload: Workload, topics: Topics) -> None:
     case = f"topics with {workload.messages:,} messages"
-    expected = workload.oracle(every_pair=system.every_pair)
+    expected = workload.oracle(system.shows(LATEST))
     home = stage.new_home(system)
     for figure in (COMPLETE, COMPLETE_AGAIN):
         with stage.running(system, *topics, TIMES, home=home) as running:  # which ends by a kill
