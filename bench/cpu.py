@@ -21,6 +21,7 @@ class CpuMeter:
 
     def __init__(self, pids: Mapping[str, Sequence[int]]) -> None:
         self._pids = pids if (_PROC / "self" / "stat").exists() else {}
+        self._last: dict[int, float] = {}
         self.start()
 
     def start(self) -> None:
@@ -39,7 +40,12 @@ class CpuMeter:
         return {name: now - self._before[name] for name, now in self._seconds().items()}
 
     def _seconds(self) -> dict[str, float]:
-        return {name: sum(map(_cpu_seconds, pids)) for name, pids in self._pids.items()}
+        return {name: sum(map(self._seconds_of, pids)) for name, pids in self._pids.items()}
+
+    def _seconds_of(self, pid: int) -> float:
+        with suppress(OSError):  # it has ended, having taken what it had
+            self._last[pid] = _cpu_seconds(pid)
+        return self._last.get(pid, 0.0)
 
 
 def descendant_running(what: str) -> int | None:

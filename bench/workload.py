@@ -41,7 +41,8 @@ class Workload:
 
     def produce(self, bootstrap: str, left: str, right: str) -> None:
         """All of it, a key's messages to one partition, in order."""
-        queue = {"linger.ms": 20, "queue.buffering.max.messages": self.messages}
+        # Idempotent: a request that is sent again must not bring messages twice, or after later ones.
+        queue = {"linger.ms": 20, "queue.buffering.max.messages": self.messages, "enable.idempotence": True}
         producer = Producer({"bootstrap.servers": bootstrap, **queue})
         for number, is_right, key in self.recorded().iter_rows():
             producer.produce(right if is_right else left, message(is_right, key, number), b"u%06d" % key)

@@ -4,7 +4,7 @@ from bench.cpu import CpuMeter
 from bench.messages import Plan
 from bench.phases import Run
 from bench.results import Figure
-from bench.scenarios.freshness import KEEP
+from bench.scenarios.freshness import KEEP, keeps_up
 from bench.stage import Stage
 
 RATE, MINUTES, KEYS = 1_000, 60, 100_000
@@ -21,6 +21,6 @@ def memory(stage: Stage) -> None:
             running.begin(topics, with_rows=True)
             run = Run(Plan(keys), KEEP, stage.producer, running.table, None, CpuMeter({}), stage.directory, topics)
             for number in range(1, SAMPLES + 1):
-                run.phase(rate, minutes * 60 / SAMPLES)
+                keeps_up(run.phase(rate, minutes * 60 / SAMPLES))  # who does not hold the rows needs no memory
                 figure = Figure(f"after {number * minutes / SAMPLES:g} min", "MB")
                 stage.results.add(f"{rate:,} messages a second", system.name, figure, running.memory_mb())

@@ -1,0 +1,35 @@
+"""A remote client that fails does not take its system's figures with it, and is named."""
+
+import pytest
+
+from bench.seen import Seen
+from bench.stage import until_it_fails
+from turnout.errors import TurnoutError
+
+
+def test_what_a_client_has_seen_is_handed_on() -> None:
+    seen, failures = Seen({1: 2}), list[str]()
+    assert until_it_fails(lambda _left, _right: seen, failures.append)(1, 1) is seen
+    assert not failures
+
+
+def test_a_client_that_fails_is_named_once_and_not_asked_again() -> None:
+    asked, failures = [], list[str]()
+
+    def ended(last_left: int, last_right: int) -> Seen:
+        asked.append((last_left, last_right))
+        raise TurnoutError("the process has ended")
+
+    client = until_it_fails(ended, failures.append)
+    assert client(1, 2) is None
+    assert client(3, 4) is None
+    assert asked == [(1, 2)]
+    assert failures == ["remote client: the process has ended"]
+
+
+def test_a_mistake_of_the_benchmark_itself_is_not_taken_for_the_clients() -> None:
+    def mistaken(_left: int, _right: int) -> Seen:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        until_it_fails(mistaken, list[str]().append)(1, 1)
