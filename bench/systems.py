@@ -12,6 +12,9 @@ DEEPHAVEN_CYCLE_MS = 1000
 """The default, of a cycle of its tables as well as of what its server tells remote clients."""
 
 SHORT_CYCLE_MS = 10
+SPARK_PARTITIONS = 200
+"""Spark's default for a join."""
+
 SORTED_BY = "balance"
 """What viewers sort by: the column that each right message changes."""
 
@@ -59,7 +62,7 @@ class System:
 def systems(spark_jars: tuple[Path, ...]) -> list[System]:
     short, default = SHORT_CYCLE_MS, DEEPHAVEN_CYCLE_MS
     return [
-        _turnout(),
+        turnout(),
         _deephaven("42.7", "", default, default),
         _deephaven("42.7", "-10ms", short, default),
         _deephaven("42.7", "-10ms-barrage", short, short),
@@ -70,15 +73,16 @@ def systems(spark_jars: tuple[Path, ...]) -> list[System]:
             Program("bench.peers.pathway_join", (), "pathway", ("pathway==0.33.0",)),
             begins_again=False,
         ),
-        System(
-            "pyspark",
-            Program("bench.peers.pyspark_join", (",".join(map(str, spark_jars)),)),
-            only=EVERY_PAIR,
-        ),
+        plain_spark(spark_jars),
     ]
 
 
-def _turnout() -> System:
+def plain_spark(jars: tuple[Path, ...], partitions: int = SPARK_PARTITIONS) -> System:
+    arguments = (",".join(map(str, jars)), partitions)
+    return System("pyspark", Program("bench.peers.pyspark_join", arguments), only=EVERY_PAIR)
+
+
+def turnout() -> System:
     def remote(about: Mapping[str, object]) -> Program:
         return Program("bench.client", (HOST, about["port"], f"/api/tables/{about['table']}/changes"))
 

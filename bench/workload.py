@@ -42,8 +42,9 @@ class Workload:
     def produce(self, bootstrap: str, left: str, right: str) -> None:
         """All of it, a key's messages to one partition, in order."""
         # Idempotent: a request that is sent again must not bring messages twice, or after later ones.
-        queue = {"linger.ms": 20, "queue.buffering.max.messages": self.messages, "enable.idempotence": True}
-        producer = Producer({"bootstrap.servers": bootstrap, **queue})
+        safe = {"enable.idempotence": True, "log_level": 3}  # not a word on a broker that is not quite ready for it
+        queue = {"linger.ms": 20, "queue.buffering.max.messages": self.messages}
+        producer = Producer({"bootstrap.servers": bootstrap, **safe, **queue})
         for number, is_right, key in self.recorded().iter_rows():
             producer.produce(right if is_right else left, message(is_right, key, number), b"u%06d" % key)
             if number % POLL_EVERY == 0:

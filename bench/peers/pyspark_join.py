@@ -1,7 +1,7 @@
 """Plain Structured Streaming, as most people would write it: two streams, a join, a function for each batch.
 
-`python -m bench.peers.pyspark_join BOOTSTRAP DIRECTORY all inner JARS [LEFT RIGHT NOTED]`, in Turnout's environment:
-the same Spark, with its default settings.
+`python -m bench.peers.pyspark_join BOOTSTRAP DIRECTORY all inner JARS PARTITIONS [LEFT RIGHT NOTED]`, in Turnout's
+environment: the same Spark, with its default settings but for the partitions of the join, which are 200 by default.
 
 The join is an inner one, which is where most people end up: a left outer one of streams is refused without watermarks,
 and with them shows a row without a match only when time has passed it by. Spark's join has no notion of the latest row
@@ -24,16 +24,17 @@ ACCOUNT = "userId STRING, accountType STRING, balance DOUBLE"
 
 
 class PlainSpark:
-    def __init__(self, bootstrap: str, directory: Path, jars: str) -> None:
+    def __init__(self, bootstrap: str, directory: Path, jars: str, partitions: int) -> None:
         self.sightings = Sightings()
         self._bootstrap, self._directory = bootstrap, directory
-        self._queries = 0
+        self._queries, self._partitions = 0, partitions
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         builder = SparkSession.builder.master("local[*]").appName("plain").config("spark.jars", jars)
-        self._spark = builder.config("spark.driver.host", "localhost").getOrCreate()
+        builder = builder.config("spark.driver.host", "localhost").config("spark.sql.shuffle.partitions", partitions)
+        self._spark = builder.getOrCreate()
 
     def about(self) -> Mapping[str, object]:
-        return {"version": self._spark.version, "settings": "defaults, inner join"}
+        return {"version": self._spark.version, "settings": f"inner join, {self._partitions} partitions"}
 
     def begin(self, left: str, right: str) -> None:
         joined = self._stream(left, USER).join(self._stream(right, ACCOUNT), "userId")
@@ -78,9 +79,9 @@ class PlainSpark:
             self.sightings.note()
 
 
-def main(bootstrap: str, directory: str, keep: str, kind: str, jars: str, *at_once: str) -> None:
+def main(bootstrap: str, directory: str, keep: str, kind: str, jars: str, partitions: str, *at_once: str) -> None:
     assert Join.told(keep, kind) == EVERY_PAIR, "it knows no other join"
-    run(PlainSpark(bootstrap, Path(directory), jars), *at_once)
+    run(PlainSpark(bootstrap, Path(directory), jars, int(partitions)), *at_once)
 
 
 if __name__ == "__main__":
