@@ -24,8 +24,9 @@ from typing import Self
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 
+from turnout.class_archive import ClassArchive, class_archive
 from turnout.errors import KafkaError
-from turnout.java import find_java
+from turnout.java import Java, find_java
 from turnout.kafka import guard
 from turnout.kafka.broker_config import (
     HOST,
@@ -37,7 +38,6 @@ from turnout.kafka.broker_config import (
     PROPERTIES_FILE,
     server_properties,
 )
-from turnout.kafka.class_archive import archive_flags
 
 CONSOLE_FILE = "console.log"
 """What the JVM itself says; the broker's own log is LOG_FILE."""
@@ -61,6 +61,11 @@ PORT_CANDIDATES = 50
 TAIL_LINES = 20
 
 Progress = Callable[[str], None]
+
+
+def broker_archive(java: Java, jars: Sequence[Path]) -> ClassArchive:
+    """Beside the jars."""
+    return class_archive(jars[0].parent.parent, "broker", java, jars)
 
 
 class EmbeddedBroker:
@@ -218,7 +223,7 @@ class EmbeddedBroker:
     def _java(self, main_class: str, *arguments: str) -> list[str]:
         java = find_java()
         class_path = os.pathsep.join(map(str, self._jars))
-        flags = [*JVM_FLAGS, *archive_flags(java, self._jars), *self._jvm_flags]
+        flags = [*JVM_FLAGS, *broker_archive(java, self._jars).flags, *self._jvm_flags]
         return [str(java.path), *flags, "-cp", class_path, main_class, *arguments]
 
     def _write_config(self, extra: Mapping[str, str], port: int, controller_port: int) -> str:

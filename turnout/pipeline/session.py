@@ -6,9 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from turnout.class_archive import ClassArchive, class_archive
+from turnout.java import Java, find_java
 from turnout.properties import SECRET_PATTERN, is_named_secret
 
 # Real-time mode holds a task slot for each source partition and each shuffle partition of every pipeline, all at
@@ -54,12 +57,15 @@ _SETTINGS: Mapping[str, str] = {
 # own pattern does not know a private key, which is in the options of a source that logs in with a certificate.
 _REDACTION = "spark.redaction.regex"
 
+# One that is out of memory limps on for ever; one that is gone is started again.
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+JVM_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
+
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # One that is out of memory limps on for ever; one that is gone is started again.
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
+    _JVM_OPTIONS: JVM_OPTIONS,
 }
 
 # The notifier tells the end of every real-time query as an error, in a way that makes log4j itself fail now and then; a
@@ -87,19 +93,35 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
     """Start Spark. `conf` is the user's and wins over what stands here."""
     # Else Spark's workers take the first python3 on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {**_SETTINGS, "spark.jars": ",".join(str(jar) for jar in jars)}
+    settings = dict(_SETTINGS)
+    jvm_options = [f"-Dlog4j2.configurationFile={_log4j(log_file)}"]
     if master.startswith("local"):
         settings |= _LOCAL_SETTINGS
         master = _local_master(master)
+        jvm_options += spark_archive(find_java(), jars).flags
     settings |= conf
+    settings |= _with_jars(settings, master, jars)
     settings[_REDACTION] = "|".join([SECRET_PATTERN, *([conf[_REDACTION]] if _REDACTION in conf else [])])
-    options = settings.get("spark.driver.extraJavaOptions", "")
-    settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={_log4j(log_file)}".strip()
+    settings[_JVM_OPTIONS] = " ".join([settings.get(_JVM_OPTIONS, ""), *jvm_options]).strip()
     _launch({"spark.master": master, **settings})
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def spark_archive(java: Java, jars: Sequence[Path]) -> ClassArchive:
+    """In the Python environment, which has most of the classes, and takes it along when it goes."""
+    shipped = sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar"))
+    return class_archive(Path(sys.prefix, "share", "turnout"), "spark", java, [*jars, *shipped])
+
+
+def _with_jars(settings: Mapping[str, str], master: str, jars: Sequence[Path]) -> dict[str, str]:
+    """Where Spark finds its Kafka connector."""
+    if master.startswith("local"):  # on the class path itself, of which there is an archive
+        paths, ours = settings.get("spark.driver.extraClassPath"), os.pathsep.join(map(str, jars))
+        return {"spark.driver.extraClassPath": f"{paths}{os.pathsep}{ours}" if paths else ours}
+    return {"spark.jars": ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])}
 
 
 def _launch(settings: Mapping[str, str]) -> None:
