@@ -118,7 +118,8 @@ def _smoke(console: Console, *, record: bool, quick: bool) -> int:
 
 
 def _judge(ratio: float, recorded: float, console: Console) -> int:
-    told = f"in the median {ratio:.2f} times as fast; recorded are {recorded:.2f}, at least {recorded * WORST:.2f} have to be."
+    least = recorded * WORST
+    told = f"{ratio:.2f} times in the median; recorded are {recorded:.2f}, at least {least:.2f} have to be."
     if holds(ratio, recorded):
         console.print(f"Still as fast as it was: {told}")
         return 0
