@@ -66,7 +66,7 @@ def _read_all(stage: Stage, cases: Mapping[str, Case], *, twice: bool) -> None:
     oracles: dict[tuple[Workload, Join], Check] = {}
     for system in stage.turns():
         for name, case in cases.items():
-            if same := _the_same(system, name, cases):
+            if same := the_same_as(system, name, cases):
                 stage.failing(system)(f"{name}: knows no such join; what it does is measured as: {same}")
                 continue
             with stage.trying(system, name):
@@ -83,7 +83,7 @@ def _produced(stage: Stage, name: str, case: Case) -> Topics:
     return topics
 
 
-def _the_same(system: System, name: str, cases: Mapping[str, Case]) -> str | None:
+def the_same_as(system: System, name: str, cases: Mapping[str, Case]) -> str | None:
     """The case before this one in which the system does exactly the same, because it knows one join only."""
     case = cases[name]
     for earlier, other in cases.items():
