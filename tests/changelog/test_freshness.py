@@ -1,7 +1,5 @@
-import polars as pl
-
 from turnout.changelog.freshness import Freshness, FreshnessMeter
-from turnout.changelog.record import decode
+from turnout.changelog.records import Records
 from turnout.schema import ColumnType, JoinSchema, TableSchema
 
 SCHEMA = JoinSchema(
@@ -9,10 +7,10 @@ SCHEMA = JoinSchema(
 )
 
 
-def record(left: list[int], right: list[int]) -> pl.DataFrame:
+def record(left: list[int], right: list[int]) -> Records:
     """One key whose rows have these timestamps, newest first."""
     rows = [",".join(f'{{"v":{{"k":"a"}},"t":{time},"o":1,"p":0}}' for time in side) for side in (left, right)]
-    return decode([f'{{"k":"a","l":[{rows[0]}],"r":[{rows[1]}],"ln":1,"rn":1}}'.encode()], SCHEMA)
+    return Records([f'{{"k":"a","l":[{rows[0]}],"r":[{rows[1]}],"ln":1,"rn":1}}'.encode()], SCHEMA)
 
 
 def test_nothing_is_known_before_the_first_change() -> None:

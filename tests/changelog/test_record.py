@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.histories import VALUES, encode, histories, records_of, schemas
 from turnout.changelog.record import decode, record_dtype
+from turnout.changelog.records import Records
 from turnout.errors import TurnoutError
 from turnout.schema import ColumnType, JoinSchema, TableSchema
 
@@ -147,6 +148,8 @@ def test_a_batch_that_is_parsed_in_parts_keeps_its_order() -> None:
 def test_a_record_that_the_pipeline_did_not_write_is_an_error_not_a_shift(foreign: bytes) -> None:
     with pytest.raises(TurnoutError, match="One of 2 changelog records is not what the pipeline writes"):
         decode([foreign, record({"orderId": 1})], SCHEMA)
+    with pytest.raises(TurnoutError, match="One of 2 changelog records is not what the pipeline writes"):
+        _ = Records([foreign, record({"orderId": 1})], SCHEMA).plain
 
 
 @given(st.data())

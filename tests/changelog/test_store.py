@@ -47,8 +47,8 @@ def take(store: Store, *versions: tuple[int, int, int]) -> tuple[dict[int, Count
     change = store.take(entry(*version) for version in versions)
     if change is None:
         return None
-    assert change.old.schema == change.new.schema == store.all().schema
-    return counts(change.old), counts(change.new)
+    assert change.old.frame.schema == change.new.frame.schema == store.all().schema
+    return counts(change.old.frame), counts(change.new.frame)
 
 
 def test_a_new_key_has_nothing_before() -> None:
@@ -110,7 +110,7 @@ def test_a_record_of_the_null_key_is_a_record_like_any_other() -> None:
     store = Store(SCHEMA)
     change = store.take([(b"", encode({"ln": 1, "rn": 0}))])
     assert change is not None
-    assert change.new["k"].to_list() == [None]
+    assert change.new.keys == [None]
 
 
 def test_a_foreign_record_is_an_error_and_changes_nothing() -> None:

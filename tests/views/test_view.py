@@ -1,5 +1,6 @@
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from tests.histories import histories, oracle_of, records_of, schemas
 from tests.oracle import Message
 from tests.shown import NAMES, SCHEMA, Shown
 from turnout.changelog.record import decode
+from turnout.changelog.records import FEW
 from turnout.changelog.store import Store
 from turnout.schema import JoinType, Match
 from turnout.tables.delta import ROW
@@ -139,13 +141,19 @@ def test_bounded_tables_never_have_more_rows_and_show_every_key_that_is_left_who
             assert number < first or Counter(shown.rows(name).drop(ROW).rows()) == expected[side]
 
 
+@pytest.mark.parametrize("few", [0, FEW], ids=["in columns", "row by row"])
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
 @settings(deadline=None, max_examples=12)
 def test_tables_fed_bit_by_bit_are_those_of_a_fresh_expansion_and_of_the_oracle(
-    join: JoinType, match: Match, data: st.DataObject
+    join: JoinType, match: Match, few: int, data: st.DataObject
 ) -> None:
+    with patch("turnout.changelog.records.FEW", few):
+        _fed_bit_by_bit(join, match, data)
+
+
+def _fed_bit_by_bit(join: JoinType, match: Match, data: st.DataObject) -> None:
     schema = data.draw(schemas())
     messages = data.draw(histories(schema))
     first, size = data.draw(st.integers(0, len(messages))), data.draw(st.integers(1, 5))

@@ -6,21 +6,17 @@ before it is worked out.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 
-import polars as pl
-
+from turnout.changelog.records import Records
 from turnout.schema import JoinSchema
 
 # What goes at once, so that not every change has to look for the oldest keys: a twentieth of a small table; of a large
 # one as many rows as go in a few dozen milliseconds, because viewers wait that long.
 FREED_SHARE = 20
 FREED_ROWS = 1_000
-
-Version = tuple[int, int]
-"""Of a record: the rows ever seen of the left and of the right side."""
 
 Size = tuple[int, int, int]
 """Of a key: its left rows, its right rows, and how many of the latter are part of the join: none if the key is null."""
@@ -47,16 +43,12 @@ def side_bounds(schema: JoinSchema) -> list[Bound]:
     ]
 
 
-def versions(records: pl.DataFrame) -> list[Version]:
-    return list(zip(records.get_column("ln").to_list(), records.get_column("rn").to_list(), strict=True))
-
-
-def sizes(keys: pl.Series, seen: Sequence[Version], schema: JoinSchema) -> list[Size]:
-    """Of these keys, by the versions of their records."""
+def sizes(records: Records, schema: JoinSchema) -> list[Size]:
+    """Of their keys, by their versions."""
     # In plain Python: for a single record, Polars takes 50 times as long to say how long a list is.
     most_left, most_right = schema.left.keep, schema.right.keep
-    kept = [(min(left, most_left), min(right, most_right)) for left, right in seen]
-    if keys.null_count():
+    kept = [(min(left, most_left), min(right, most_right)) for left, right in records.versions]
+    if None in (keys := records.keys):
         return [(left, right, 0 if key is None else right) for key, (left, right) in zip(keys, kept, strict=True)]
     return [(left, right, right) for left, right in kept]
 

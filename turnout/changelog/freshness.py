@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import polars as pl
+from turnout.changelog.records import Records
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class FreshnessMeter:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._latest: tuple[pl.DataFrame, float | None] | None = None
+        self._latest: tuple[Records, float | None] | None = None
         self._known: Freshness | None = None
 
-    def note(self, records: pl.DataFrame, *, shown: bool) -> None:
+    def note(self, records: Records, *, shown: bool) -> None:
         """These records came, and are `shown` now; or will be when the pipeline is, which says nothing about haste."""
         self._latest = (records, self._clock() if shown else None)
 
@@ -44,11 +44,11 @@ class FreshnessMeter:
         return Freshness(max(newest_ms, known.newest_ms if known else newest_ms), latency_ms)
 
 
-def _newest_ms(records: pl.DataFrame) -> int | None:
+def _newest_ms(records: Records) -> int | None:
     """Rows stand newest first."""
     newest = [
         timestamp
         for side in ("l", "r")
-        if isinstance(timestamp := records.get_column(side).list.first().struct.field("t").max(), int)
+        if isinstance(timestamp := records.frame.get_column(side).list.first().struct.field("t").max(), int)
     ]
     return max(newest, default=None)

@@ -50,9 +50,9 @@ def decode(values: Sequence[bytes], schema: JoinSchema) -> pl.DataFrame:
     try:
         records = _parse(values, dtype)
     except pl.exceptions.PolarsError as error:
-        raise _foreign(len(values)) from error
+        raise foreign(len(values)) from error
     if records.len() != len(values):  # an empty text parses as no record at all, and would shift those after it
-        raise _foreign(len(values))
+        raise foreign(len(values))
     return pl.DataFrame([_without_nulls(column) for column in records.struct.unnest().get_columns()])
 
 
@@ -86,7 +86,8 @@ def _without_nulls(column: pl.Series) -> pl.Series:
     return column.zip_with(column.is_not_null(), nothing)
 
 
-def _foreign(count: int) -> TurnoutError:
+def foreign(count: int) -> TurnoutError:
+    """Of so many records, one is not ours."""
     return TurnoutError(
         f"One of {count} changelog records is not what the pipeline writes. Something else writes to the changelog"
         " topic, or its columns are not those of the configuration: give the bus topics to Turnout alone, and switch"

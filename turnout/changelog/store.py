@@ -7,8 +7,8 @@ from typing import Protocol
 
 import polars as pl
 
-from turnout.changelog.bounds import Bound, Size, Tally, Version, side_bounds, sizes, versions
-from turnout.changelog.record import decode
+from turnout.changelog.bounds import Bound, Size, Tally, side_bounds, sizes
+from turnout.changelog.records import Records, Version
 from turnout.schema import JoinSchema
 
 # Keys that are looked at together when some have to go: enough to make decoding worth its while.
@@ -19,8 +19,8 @@ _OLDEST_KEYS = 1_000
 class Change:
     """Some keys' records before and after; a key that is new has none before, one that is forgotten none after."""
 
-    old: pl.DataFrame
-    new: pl.DataFrame
+    old: Records
+    new: Records
 
 
 class Watcher(Protocol):
@@ -70,47 +70,47 @@ class Store:
         # not lost: it comes again.
         latest = dict(records)
         held = {key: record for key in latest if (record := self._records.get(key)) is not None}
-        old = decode(list(held.values()), self._schema)
-        new = decode(list(latest.values()), self._schema)
-        before, after = versions(old), versions(new)
-        stale = _stale(dict(zip(held, before, strict=True)), dict(zip(latest, after, strict=True)))
+        old, new = self._read(held.values()), self._read(latest.values())
+        stale = _stale(dict(zip(held, old.versions, strict=True)), dict(zip(latest, new.versions, strict=True)))
         if stale:
-            old = old.filter(pl.Series([key not in stale for key in held]))
-            new = new.filter(pl.Series([key not in stale for key in latest]))
+            old = old.where(key not in stale for key in held)
+            new = new.where(key not in stale for key in latest)
             latest = {key: record for key, record in latest.items() if key not in stale}
-            before, after = versions(old), versions(new)
         if not latest:
             return None
         for key in latest:
             self._records.pop(key, None)
         self._records.update(latest)
-        if self._too_many(self._sizes(old, before), self._sizes(new, after)):
+        if self._too_many(self._sizes(old), self._sizes(new)):
             return self._without_oldest(Change(old, new), latest)
         return Change(old, new)
 
     def all(self) -> pl.DataFrame:
         """Every key's record, those that changed last at the end."""
-        return decode(list(self._records.values()), self._schema)
+        return self._read(self._records.values()).frame
 
     def bind(self, bound: Bound) -> pl.DataFrame:
         """Keep the rows of one more table within its bound, in place of any other; every key's record."""
-        records = self.all()
-        its_sizes = self._sizes(records, versions(records))
+        records = self._read(self._records.values())
+        its_sizes = self._sizes(records)
         self._tallies = [*self._sides, joined := Tally(bound)]
         joined.change([], its_sizes)
         if not joined.above:
-            return records
+            return records.frame
         count = self._forget(its_sizes[:-1], self._full())
         for key in list(islice(self._records, count)):
             del self._records[key]
-        return records.slice(count)
+        return records.frame.slice(count)
 
     def unbind(self) -> None:
         """That table is no longer shown."""
         self._tallies = self._sides
 
-    def _sizes(self, records: pl.DataFrame, seen: Sequence[Version]) -> list[Size]:
-        return sizes(records.get_column("k"), seen, self._schema)
+    def _read(self, values: Iterable[bytes]) -> Records:
+        return Records(list(values), self._schema)
+
+    def _sizes(self, records: Records) -> list[Size]:
+        return sizes(records, self._schema)
 
     def _too_many(self, old: Sequence[Size], new: Sequence[Size]) -> bool:
         """Count the keys of a change: has a table too many rows by it?"""
@@ -123,17 +123,15 @@ class Store:
     def _without_oldest(self, change: Change, came: Mapping[bytes, bytes]) -> Change:
         """Forget keys; the change and that in one. A key that came and is forgotten at once was never there."""
         forgotten = self._forget_oldest()
-        held = decode([record for key, record in forgotten.items() if key not in came], self._schema)
-        new = change.new.filter(pl.Series([key not in forgotten for key in came], dtype=pl.Boolean))
-        return Change(pl.concat([change.old, held]), new)
+        held = self._read(record for key, record in forgotten.items() if key not in came)
+        return Change(change.old + held, change.new.where(key not in forgotten for key in came))
 
     def _forget_oldest(self) -> Mapping[bytes, bytes]:
         forgotten: dict[bytes, bytes] = {}
         full = self._full()
         while len(self._records) > 1:
             oldest = dict(islice(self._records.items(), min(_OLDEST_KEYS, len(self._records) - 1)))
-            records = decode(list(oldest.values()), self._schema)
-            count = self._forget(self._sizes(records, versions(records)), full)
+            count = self._forget(self._sizes(self._read(oldest.values())), full)
             for key in islice(oldest, count):
                 forgotten[key] = self._records.pop(key)
             if count < len(oldest):

@@ -13,6 +13,7 @@ from turnout.tables.delta import Delta
 from turnout.tables.registry import Registry
 from turnout.views.counting import joined_rows
 from turnout.views.expand import MATCH, ROW, expand
+from turnout.views.few import deltas
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,11 @@ class View:
         self.registry.change(self._deltas(change), self.generation)
 
     def _deltas(self, change: Change) -> Mapping[str, Delta]:
-        old = expand(change.old, self.schema, self.join, self.match)
-        new = expand(change.new, self.schema, self.join, self.match)
+        if change.old.few and change.new.few:
+            few = deltas(change.old.plain, change.new.plain, self.schema, self.join, self.match)
+            return {self.names.left: few.left, self.names.right: few.right, self.names.joined: few.joined}
+        old = expand(change.old.frame, self.schema, self.join, self.match)
+        new = expand(change.new.frame, self.schema, self.join, self.match)
         return {
             self.names.left: Delta.between(old.left, new.left, [ROW]),
             self.names.right: Delta.between(old.right, new.right, [ROW]),
