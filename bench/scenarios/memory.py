@@ -22,5 +22,5 @@ def memory(stage: Stage) -> None:
             run = Run(Plan(keys), KEEP, stage.producer, running.table, None, CpuMeter({}), stage.directory, topics)
             for number in range(1, SAMPLES + 1):
                 keeps_up(run.phase(rate, minutes * 60 / SAMPLES))  # who does not hold the rows needs no memory
-                figure = Figure(f"after {number * minutes / SAMPLES:g} min", "MB")
+                figure = Figure(f"after {number * minutes / SAMPLES:.2g} min", "MB")
                 stage.results.add(f"{rate:,} messages a second", system.name, figure, running.memory_mb())
