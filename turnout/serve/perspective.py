@@ -23,6 +23,8 @@ from turnout.tables.registry import Changed, Event, Registry
 # Under load an update is shown at most this often; a change that comes alone is shown at once. Rest at least as long
 # as the last update took: half the time is left for those who ask.
 LEAST_REST_SECONDS = 0.05
+# While nobody looks on; whoever comes is shown what there is at once.
+UNWATCHED_REST_SECONDS = 1.0
 # How long a viewer is made to wait for what is on its way: a swap of 100,000 rows takes a second.
 SETTLE_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -37,6 +39,9 @@ class PerspectiveTables:
         self.server = perspective.Server(on_poll_request=lambda *_: self._wake.set())
         self._client = self.server.new_local_client()
         self._stopping = False
+        self._viewers = 0
+        self._called = threading.Event()
+        """Somebody waits: no more rest."""
         self._pending: dict[str, list[Delta]] = {name: [] for name in registry.tables}
         self._tables = {name: self._make(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
@@ -52,14 +57,24 @@ class PerspectiveTables:
     def stop(self) -> None:
         self._stopping = True
         self._wake.set()
+        self._called.set()
         self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
+        """Until the viewer goes."""
+        self._viewers += 1
+        try:
+            await self._serve(websocket, viewer)
+        finally:
+            self._viewers -= 1
+
+    async def _serve(self, websocket: WebSocket, viewer: str | None) -> None:
         """A viewer that comes back asks for the same views again, under the same names: its old ones go first."""
         # What the tables have now has to be here too: who comes because something is shown must not find nothing.
         turn = self._turns.next()
         self._wake.set()
+        self._called.set()
         await asyncio.to_thread(self._turns.wait_for, turn, SETTLE_SECONDS)
         session = Session(websocket, self.server, self._pool)
         if viewer is None:
@@ -103,7 +118,8 @@ class PerspectiveTables:
                 log.exception("A change could not be shown to the viewers")
             self._turns.end()
             took = time.monotonic() - began
-            time.sleep(max(LEAST_REST_SECONDS, took))  # a pace, not a wait for something
+            self._called.wait(max(LEAST_REST_SECONDS if self._viewers else UNWATCHED_REST_SECONDS, took))
+            self._called.clear()
 
     def _bring_up_to_date(self) -> None:
         with self._registry.at_once():
