@@ -35,9 +35,9 @@ def _added(update, column: str) -> list[float | None]:  # type: ignore[no-untype
 def _modified(update, column: str) -> list[float | None]:  # type: ignore[no-untyped-def]
     """The values of the rows in which this column has changed.
 
-    Not by `update.modified()`, which misses rows (0.40.2 and 42.7): it goes by `all_modified_rows`, the union of the
-    columns' rows, and the client's `RowSequenceBuilder` makes a union too short where a range of one column's rows
-    reaches beyond a range of another's that begins within it.
+    Not by `update.modified()`, which misses rows (seen with 42.7; 0.40.2 goes the same way): it takes
+    `all_modified_rows`, the union of the columns' rows, and the client's `RowSequenceBuilder` makes a union too short
+    where a range of one column's rows reaches beyond a range of another's that begins within it.
     """
     changed = update.update
     table = changed.after_modifies
