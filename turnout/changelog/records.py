@@ -16,9 +16,10 @@ from turnout.changelog.record import decode, foreign
 from turnout.schema import JoinSchema
 
 FEW = 100
-"""Up to so many keys with a row or two on either side, plain Python is faster."""
+"""Up to so many records with a row on either side, plain Python is faster."""
 
-FEW_BYTES = 100 * 1024
+FEW_BYTES = 40_000
+"""As large as so many are; of records with many rows, fewer."""
 
 Row = dict[str, Any]
 """`v`, `t`, `o`, `p`: see record.py. Columns that are null are not in `v`."""
