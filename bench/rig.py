@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import uvicorn
 
 from bench.messages import CONTROL_TOPIC, LEFT_TABLE, LEFT_TOPIC, RIGHT_TABLE, RIGHT_TOPIC
-from turnout.config import FILE_NAME, Config, load
+from turnout.config import Config, built_in
 from turnout.descendants import end_descendants
 from turnout.errors import TurnoutError
 from turnout.java import JavaParts, java_parts
@@ -65,8 +64,6 @@ def kafka(directory: Path, parts: JavaParts, say: Say) -> Iterator[EmbeddedBroke
 
 
 def config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, object]) -> Config:
-    # By its path: a turnout.yaml in the working directory is not what is measured here.
-    built_in = Path(str(resources.files("turnout").joinpath(FILE_NAME)))
     overrides = {
         "kafka.bootstrap.servers": bootstrap,
         "state_dir": state_dir,
@@ -74,7 +71,7 @@ def config(state_dir: Path, bootstrap: str, keep: int, more: Mapping[str, object
         f"tables.{RIGHT_TABLE}.keep": keep,
         **more,
     }
-    return load(built_in, env={}, overrides=overrides)
+    return built_in(overrides)
 
 
 @contextmanager

@@ -284,8 +284,7 @@ def load(
     Without a path it is `turnout.yaml` of the working directory, if there is one. `overrides` are by dotted path
     (`serve.port`). Raises ConfigError with all mistakes, a line each.
     """
-    draft = Draft(SHAPE, _BELONGS)
-    draft.lay_yaml(resources.files("turnout").joinpath(FILE_NAME).read_text("utf-8"), _DEFAULT, env)
+    draft = _built_in(env)
     if path is None and Path(FILE_NAME).exists():
         path = Path(FILE_NAME)
     if path is not None:
@@ -293,6 +292,19 @@ def load(
     draft.lay_environment(env)
     draft.lay_overrides(overrides)
     return _checked(draft)
+
+
+def built_in(overrides: Mapping[str, object]) -> Config:
+    """The built-in default with these, whatever the working directory and the environment have."""
+    draft = _built_in({})
+    draft.lay_overrides(overrides)
+    return _checked(draft)
+
+
+def _built_in(env: Mapping[str, str]) -> Draft:
+    draft = Draft(SHAPE, _BELONGS)
+    draft.lay_yaml(resources.files("turnout").joinpath(FILE_NAME).read_text("utf-8"), _DEFAULT, env)
+    return draft
 
 
 def _read(path: Path) -> str:

@@ -8,20 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import orjson
 from pyspark.sql import SparkSession
 
-from turnout.config import FILE_NAME, Config, load
+from turnout.config import Config, built_in
 from turnout.errors import TurnoutError
 from turnout.java import JavaParts, find_java, java_parts
 from turnout.kafka.client import Cluster
 from turnout.kafka.embedded import EmbeddedBroker, broker_archive
 from turnout.pipeline.builder import PipelineBuilder
-from turnout.pipeline.session import JVM_OPTIONS, spark_archive, start_session
+from turnout.pipeline.session import EXTRA_OPTIONS, JVM_OPTIONS, spark_archive, start_session
 from turnout.schema import Topics
 
 DUMP_SECONDS = 120.0
@@ -58,17 +57,12 @@ def _try_spark(parts: JavaParts, jvm_flags: Sequence[str]) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnout-")))
         broker = stack.enter_context(EmbeddedBroker(folder / "kafka", parts.broker))
-        config = _config(folder, broker.bootstrap)
+        config = built_in({"kafka.bootstrap.servers": broker.bootstrap, "state_dir": folder / "state"})
         kafka = Cluster({"bootstrap.servers": broker.bootstrap})
-        options = {"spark.driver.extraJavaOptions": " ".join([JVM_OPTIONS, *jvm_flags])}
+        options = {EXTRA_OPTIONS: " ".join([JVM_OPTIONS, *jvm_flags])}
         session = start_session("local", options, parts.spark, folder / "spark.log")
         stack.callback(_end, session)
         _run_pipeline(config, session, kafka)
-
-
-def _config(folder: Path, bootstrap: str) -> Config:
-    built_in = Path(str(resources.files("turnout").joinpath(FILE_NAME)))
-    return load(built_in, env={}, overrides={"kafka.bootstrap.servers": bootstrap, "state_dir": folder / "state"})
 
 
 def _run_pipeline(config: Config, session: SparkSession, kafka: Cluster) -> None:

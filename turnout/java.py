@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -94,6 +95,7 @@ def _java_on_this_machine() -> Path:
     raise SetupError(f"Java was not found: {INSTALL_JAVA}.")
 
 
+@cache  # a start asks several times, and each takes a JVM
 def _ask_version(java: Path) -> str:
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)

@@ -48,8 +48,10 @@ def sizes(records: Records, schema: JoinSchema) -> list[Size]:
     # In plain Python: for a single record, Polars takes 50 times as long to say how long a list is.
     most_left, most_right = schema.left.keep, schema.right.keep
     kept = [(min(left, most_left), min(right, most_right)) for left, right in records.versions]
-    if None in (keys := records.keys):
-        return [(left, right, 0 if key is None else right) for key, (left, right) in zip(keys, kept, strict=True)]
+    if records.has_null_key:
+        return [
+            (left, right, 0 if key is None else right) for key, (left, right) in zip(records.keys, kept, strict=True)
+        ]
     return [(left, right, right) for left, right in kept]
 
 

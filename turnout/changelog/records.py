@@ -7,7 +7,7 @@ however few the rows: at a low rate records come one at a time, and the steps wo
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
@@ -67,6 +67,10 @@ class Records:
             raise foreign(len(self._values)) from None
 
     @property
+    def has_null_key(self) -> bool:
+        return None in self.keys if self.few else bool(self.frame.get_column("k").null_count())
+
+    @property
     def keys(self) -> Sequence[object]:
         return [record.key for record in self.plain] if self.few else self.frame.get_column("k").to_list()
 
@@ -76,10 +80,15 @@ class Records:
             return [(record.left_seen, record.right_seen) for record in self.plain]
         return list(zip(self.frame.get_column("ln").to_list(), self.frame.get_column("rn").to_list(), strict=True))
 
-    def where(self, chosen: Iterable[bool]) -> Self:
-        return type(self)(list(compress(self._values, chosen)), self._schema)
+    # What these two leave as it is has been read already, and is not read again.
+
+    def where(self, chosen: Iterable[bool]) -> "Records":
+        values = list(compress(self._values, chosen))
+        return self if len(values) == len(self) else Records(values, self._schema)
 
     def __add__(self, others: "Records") -> "Records":
+        if not self or not others:
+            return self or others
         return Records([*self._values, *others._values], self._schema)
 
 

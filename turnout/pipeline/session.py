@@ -57,15 +57,15 @@ _SETTINGS: Mapping[str, str] = {
 # own pattern does not know a private key, which is in the options of a source that logs in with a certificate.
 _REDACTION = "spark.redaction.regex"
 
+EXTRA_OPTIONS = "spark.driver.extraJavaOptions"
 # One that is out of memory limps on for ever; one that is gone is started again.
-_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 JVM_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
 
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    _JVM_OPTIONS: JVM_OPTIONS,
+    EXTRA_OPTIONS: JVM_OPTIONS,
 }
 
 # The notifier tells the end of every real-time query as an error, in a way that makes log4j itself fail now and then; a
@@ -102,7 +102,7 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
     settings |= conf
     settings |= _with_jars(settings, master, jars)
     settings[_REDACTION] = "|".join([SECRET_PATTERN, *([conf[_REDACTION]] if _REDACTION in conf else [])])
-    settings[_JVM_OPTIONS] = " ".join([settings.get(_JVM_OPTIONS, ""), *jvm_options]).strip()
+    settings[EXTRA_OPTIONS] = " ".join([settings.get(EXTRA_OPTIONS, ""), *jvm_options]).strip()
     _launch({"spark.master": master, **settings})
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
