@@ -326,6 +326,7 @@ def test_every_public_table_is_there_from_the_first_moment(viewer: Viewer, servi
         "name": "string",
         "email": "string",
         "age": "integer",
+        "_place": "integer",
     }
     status = viewer.table("orchestrator_status").view()
     until(lambda: status.to_columns().get("state") == ["starting"], "the status row is shown")

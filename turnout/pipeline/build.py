@@ -137,13 +137,14 @@ class PipelineBuild:
             running.query.catch_up(self._given_up)
             self._check()
             positions = {**positions, **self._builder.committed(manifest)}
-        self._mark(running)
+        from_before = self._mark(running)
         running.query.go_live()
         running.query.watch(self._lost)
         last = self._last_messages(manifest, positions)  # while Spark gets its tasks going
         running.query.wait_until_it_runs(self._given_up)
         self._check()
         crash_point(CrashPoint.RUNNING)
+        running.changelog.progress.wait_until_read(manifest.changelog_topic, from_before, self._given_up)
         # One that begins at the latest is complete while it is still empty. What has come by now spares viewers that.
         last = last or self._last_messages(manifest, positions)
         running.changelog.progress.wait_until_worked(last, self._given_up)
@@ -155,14 +156,13 @@ class PipelineBuild:
             return {}
         return self._builder.last_messages(positions, self._builder.ends(manifest))
 
-    def _mark(self, running: RunningPipeline) -> None:
-        """Tell what is on the bus from before apart from what the live query writes."""
-        progress, ends = running.changelog.progress, self._builder.bus_ends(running.manifest)
+    def _mark(self, running: RunningPipeline) -> Offsets:
+        """Tell what is on the bus from before apart from what the live query writes; returns where the changelog of
+        before ends."""
+        ends = self._builder.bus_ends(running.manifest)
         for topic, its_ends in ends.items():
-            progress.mark(topic, its_ends)
-        progress.wait_until_read(
-            running.manifest.changelog_topic, ends[running.manifest.changelog_topic], self._given_up
-        )
+            running.changelog.progress.mark(topic, its_ends)
+        return ends[running.manifest.changelog_topic]
 
     def _given_up(self) -> bool:
         return self._cancelled.is_set() or self._broken is not None

@@ -1,6 +1,6 @@
 """Both sides grouped by key, each key's newest rows kept: the join, before anyone has said which join."""
 
-from turnout.pipeline.source import rows_of
+from turnout.pipeline.source import quoted, rows_of
 from turnout.schema import JoinSchema
 
 
@@ -15,11 +15,9 @@ def changelog(left: str, right: str, schema: JoinSchema, changelog_topic: str, r
                      {_newest("l", schema.left.keep)} AS l, count(l) AS ln,
                      {_newest("r", schema.right.keep)} AS r, count(r) AS rn,
                      max_by(rejected, rejected.offset) AS rejected
-        FROM (SELECT k, slot, row AS l, NULL AS r, rejected, {_at("l")}
-              FROM ({rows_of(left, schema.left, schema.key)})
+        FROM (SELECT {_grouped("l", schema.key)}, row AS l, NULL AS r, rejected FROM ({rows_of(left, schema.left)})
               UNION ALL
-              SELECT k, slot, NULL AS l, row AS r, rejected, {_at("r")}
-              FROM ({rows_of(right, schema.right, schema.key)}))
+              SELECT {_grouped("r", schema.key)}, NULL AS l, row AS r, rejected FROM ({rows_of(right, schema.right)}))
         GROUP BY k, slot)"""
 
 
@@ -27,10 +25,17 @@ def changelog(left: str, right: str, schema: JoinSchema, changelog_topic: str, r
 _KEY = "to_json(struct(k))"
 
 
-def _at(side: str) -> str:
-    """The record's side and position. In real-time mode each record leads to one of the changelog, so `last` is the
-    one that it comes from: it tells how far the pipeline has come."""
-    return f"concat_ws('/', '{side}', row.p, row.o) AS at"
+# Real-time mode cannot send rejected records out by a side branch, so they pass through the same grouping, each in
+# a slot of a ring of this size per partition: the state stays bounded, and `rejected_ui` shows no more than this.
+REJECTED_SLOTS = 10_000
+
+
+def _grouped(side: str, key: str) -> str:
+    """What a record is grouped by, and `at`, its side and position. In real-time mode each record leads to one of the
+    changelog, so the last `at` is that of the one that it comes from: it tells how far the pipeline has come."""
+    slot = f"concat_ws('/', rejected.topic, rejected.partition, rejected.offset % {REJECTED_SLOTS})"
+    return f"""row.v.{quoted(key)} AS k, IF(rejected IS NULL, NULL, {slot}) AS slot,
+               concat_ws('/', '{side}', row.p, row.o) AS at"""
 
 
 def _newest(side: str, keep: int) -> str:

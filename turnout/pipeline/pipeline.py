@@ -25,6 +25,10 @@ from turnout.schema import JoinSchema
 # reads again what came since the last commit.
 REALTIME_BATCH = "5 minutes"
 CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: larger ones are no faster
+CATCH_UP_FETCH_BYTES = 16 * 1024 * 1024  # of all partitions together, while catching up: each is read by its own task
+MIN_FETCH_BYTES, MAX_POLL_RECORDS = 1024 * 1024, 20_000
+_IN_BULK = {"kafka.linger.ms": "20", "kafka.batch.size": "262144"}
+_AT_ONCE = {"kafka.linger.ms": "0"}
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
 
@@ -56,8 +60,7 @@ class Pipeline:
 
     def catch_up(self, cancelled: Callable[[], bool]) -> None:
         """Process all that the topics hold now, in micro-batches, or until cancelled."""
-        limit = {"maxOffsetsPerTrigger": str(CATCH_UP_BATCH)}
-        query = self._query = self._start({"availableNow": True}, limit)
+        query = self._query = self._start({"availableNow": True}, self._in_bulk(), _IN_BULK)
         while not self._ended(query):
             if cancelled():
                 query.stop()
@@ -66,7 +69,7 @@ class Pipeline:
     def go_live(self) -> None:
         """Start the endless query."""
         trigger = {"realTime": REALTIME_BATCH} if self._trigger is Trigger.REALTIME else {"processingTime": "0 seconds"}
-        self._query = self._start(trigger, {})
+        self._query = self._start(trigger, {}, _AT_ONCE)
 
     def wait_until_it_runs(self, cancelled: Callable[[], bool]) -> None:
         """Wait until all tasks of the endless query run, or until cancelled."""
@@ -100,11 +103,22 @@ class Pipeline:
     def _name(self) -> str:
         return f"pipeline {self._manifest.id} on {self._manifest.topics}"
 
-    def _start(self, trigger: Mapping[str, object], source_options: Mapping[str, str]) -> StreamingQuery:
+    def _in_bulk(self) -> dict[str, str]:
+        """Read much at once."""
+        partitions = sum(len(topic.partitions) for topic in self._plan.topics.values())
+        return {
+            "maxOffsetsPerTrigger": str(CATCH_UP_BATCH),
+            "kafka.max.partition.fetch.bytes": str(max(MIN_FETCH_BYTES, CATCH_UP_FETCH_BYTES // partitions)),
+            "kafka.max.poll.records": str(MAX_POLL_RECORDS),
+        }
+
+    def _start(
+        self, trigger: Mapping[str, object], source_options: Mapping[str, str], sink_options: Mapping[str, str]
+    ) -> StreamingQuery:
         changes = self._changes(source_options)
         sink = {
             **_prefixed(self._kafka.bus),
-            "kafka.linger.ms": "0",
+            **sink_options,
             "kafka.max.request.size": str(LARGEST_RECORD_BYTES),
             "kafka.buffer.memory": str(LARGEST_RECORD_BYTES),
             "checkpointLocation": str(self._checkpoint),

@@ -5,18 +5,16 @@ shows it: a viewer never sees half of a swap.
 """
 
 import asyncio
-import io
 import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import perspective
-import polars as pl
-import polars.selectors as cs
 from starlette.websockets import WebSocket
 
 from turnout.serve.perspective_session import Session
+from turnout.serve.perspective_table import PerspectiveTable
 from turnout.tables.delta import ROW, Delta, merge
 from turnout.tables.registry import Changed, Event, Registry
 
@@ -43,7 +41,7 @@ class PerspectiveTables:
         self._called = threading.Event()
         """Somebody waits: no more rest."""
         self._pending: dict[str, list[Delta]] = {name: [] for name in registry.tables}
-        self._tables = {name: self._make(name) for name in registry.tables}
+        self._tables = {name: self._made(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
         self._sessions: dict[str, Session] = {}
         self._turns = _Turns()
@@ -89,10 +87,8 @@ class PerspectiveTables:
             if self._sessions.get(viewer) is session:
                 del self._sessions[viewer]
 
-    def _make(self, name: str) -> perspective.Table:
-        # From Arrow: a column declared as integer would have 32 bits and wrap.
-        empty = self._registry.snapshot(name).rows.clear()
-        return self._client.table(_arrow(empty), index=ROW, name=name)
+    def _made(self, name: str) -> PerspectiveTable:
+        return PerspectiveTable(self._client, name, self._registry.snapshot(name).rows.clear())
 
     def _subscribe(self, name: str) -> None:
         pending = self._pending[name]
@@ -112,8 +108,10 @@ class PerspectiveTables:
             began = time.monotonic()
             self._turns.begin()
             try:
-                self._bring_up_to_date()
+                changed = self._bring_up_to_date()
                 self.server.poll()
+                for table in changed:
+                    table.tidy()
             except Exception:  # a defect, but the viewers must not stand still for it
                 log.exception("A change could not be shown to the viewers")
             self._turns.end()
@@ -121,17 +119,14 @@ class PerspectiveTables:
             self._called.wait(max(LEAST_REST_SECONDS if self._viewers else UNWATCHED_REST_SECONDS, took))
             self._called.clear()
 
-    def _bring_up_to_date(self) -> None:
+    def _bring_up_to_date(self) -> list[PerspectiveTable]:
         with self._registry.at_once():
             taken = {name: deltas[:] for name, deltas in self._pending.items() if deltas}
             for name in taken:
                 self._pending[name].clear()
         for name, deltas in taken.items():
-            delta = merge(deltas)
-            if not delta.upserts.is_empty():
-                self._tables[name].update(_arrow(delta.upserts))
-            if not delta.removes.is_empty():
-                self._tables[name].remove(delta.removes.to_list())
+            self._tables[name].change(merge(deltas))
+        return [self._tables[name] for name in taken]
 
 
 class _Turns:
@@ -158,13 +153,3 @@ class _Turns:
         """Until it has ended, if that takes no longer."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended >= turn, seconds)
-
-
-def _arrow(rows: pl.DataFrame) -> bytes:
-    stream = io.BytesIO()
-    # Perspective would end a text where a NUL is: it gets the sign for one.
-    # This makes a frame of its own, too, and it has to: Polars locks the one it writes, and then waits for Python's
-    # lock to write to a Python stream. Whoever holds Python's lock and reads the same frame would wait for ever.
-    shown = rows.with_columns(cs.string().str.replace_all("\0", "␀", literal=True))
-    shown.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
-    return stream.getvalue()

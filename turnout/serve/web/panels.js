@@ -11,6 +11,9 @@ const NEWEST_FIRST = [
   ["_row", "desc"],
 ];
 
+/** Columns that every table has for itself. */
+const OWN = ["_row", "_place"];
+
 export class Panels {
   #viewer;
   #about;
@@ -114,7 +117,7 @@ export class Panels {
     if (!key) throw new Error(`there is no table ${table}`);
     const used = [...columns, ...group_by, ...split_by, ...[...sort, ...filter].map(([column]) => column)];
     const missing = used.find(
-      (column) => column !== null && column !== "_row" && !(column in known[key]) && !(column in expressions),
+      (column) => column !== null && !OWN.includes(column) && !(column in known[key]) && !(column in expressions),
     );
     if (missing !== undefined) throw new Error(`table ${table} has no column ${missing}`);
   }

@@ -1,0 +1,69 @@
+"""Rows take one another's places in Perspective's table; what it shows is what was told."""
+
+import perspective
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnout.serve.perspective_table import PLACE, PerspectiveTable
+from turnout.tables.delta import ROW, Delta
+
+ROWS = [f"l:0:{number}" for number in range(12)]
+Change = tuple[dict[str, int | None], set[str]]
+changes = st.tuples(
+    st.dictionaries(st.sampled_from(ROWS), st.none() | st.integers(-(2**62), 2**62)),
+    st.sets(st.sampled_from(ROWS)),
+)
+
+
+class Shown:
+    def __init__(self) -> None:
+        self._server = perspective.Server(on_poll_request=lambda *_: None)
+        client = self._server.new_local_client()
+        self._table = PerspectiveTable(client, "t", pl.DataFrame(schema={ROW: pl.String, "age": pl.Int64}))
+        self._view = client.open_table("t").view()
+
+    def change(self, upserts: dict[str, int | None], removes: set[str]) -> None:
+        rows = pl.DataFrame({ROW: list(upserts), "age": list(upserts.values())}, {ROW: pl.String, "age": pl.Int64})
+        self._table.change(Delta(rows, pl.Series(ROW, sorted(removes), dtype=pl.String)))
+        self._server.poll()
+        self._table.tidy()
+
+    def columns(self) -> dict[str, list[object]]:
+        return self._view.to_columns()  # type: ignore[no-any-return]
+
+    def rows(self) -> dict[object, object]:
+        columns = self.columns()
+        return dict(zip(columns[ROW], columns["age"], strict=True))
+
+
+@given(st.lists(changes, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_after_any_changes_it_shows_the_rows_that_are_there(told: list[Change]) -> None:
+    shown, expected = Shown(), dict[str, int | None]()
+    for upserts, removes in told:
+        gone = removes - upserts.keys()  # an id is in a delta once
+        shown.change(upserts, gone)
+        expected = {row: age for row, age in (expected | upserts).items() if row not in gone}
+        assert shown.rows() == expected
+        assert len(shown.columns()[ROW]) == len(expected)
+
+
+def test_rows_that_come_take_the_places_of_those_that_go() -> None:
+    shown = Shown()
+    shown.change({"a": 1, "b": 2, "c": 3}, set())
+    shown.change({"d": 4, "e": None}, {"a", "b", "c"})
+    assert shown.rows() == {"d": 4, "e": None}
+    assert set(shown.columns()[PLACE]) < {0, 1, 2}
+    shown.change({"f": 6}, set())
+    assert set(shown.columns()[PLACE]) == {0, 1, 2}
+
+
+def test_a_table_that_was_empty_begins_anew() -> None:
+    shown = Shown()
+    shown.change({"a": 1, "b": 2}, set())
+    shown.change({}, {"a", "b"})
+    assert shown.rows() == {}
+    shown.change({"c": 3}, set())
+    assert shown.rows() == {"c": 3}
+    assert shown.columns()[PLACE] == [0]
