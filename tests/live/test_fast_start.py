@@ -53,3 +53,27 @@ def test_spark_starts_from_its_archive(parts: JavaParts, tmp_path: Path) -> None
     read = sum(line.endswith(FROM_A_JAR) for line in lines)
     assert archived > 5_000
     assert archived > 20 * read
+
+
+START_WITH_OWN_CLASSES = """
+import sys
+from pathlib import Path
+from turnout.java import java_parts
+from turnout.pipeline.session import start_session
+
+own, log = sys.argv[1:]
+session = start_session("local", {"spark.driver.extraClassPath": own}, java_parts(print).spark, Path(log))
+loader = session._jvm.java.lang.ClassLoader
+print("own:", loader.getSystemResource("own.properties"))
+print("connector:", loader.getSystemResource("org/apache/spark/sql/kafka010/KafkaSourceProvider.class"))
+session.stop()
+"""
+
+
+def test_a_users_own_classes_are_there_beside_the_connector(parts: JavaParts, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.properties").write_text("a=b\n")
+    command = [sys.executable, "-c", START_WITH_OWN_CLASSES, tmp_path / "own", tmp_path / "spark.log"]
+    said = subprocess.run(command, timeout=120, check=True, capture_output=True, text=True).stdout
+    assert f"own: file:{tmp_path}/own/own.properties" in said
+    assert f"connector: jar:file:{parts.spark[0].parent}" in said

@@ -28,8 +28,7 @@ CHANGELOG_TOPIC = {
 }
 
 # Real-time mode writes a record for each message, micro-batches one for each key: they are faster for a long backlog,
-# but take seconds to begin and to end. At this length both take as long where keys have one row; where they have a
-# hundred, or Spark has just started, micro-batches are faster from half of it on.
+# but take seconds to begin and to end. At this length both take about as long.
 SHORT_BACKLOG = 5_000
 
 

@@ -153,11 +153,11 @@ class Pipeline:
 
     def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
         kafka = {
+            **options,
             **_prefixed(self._kafka.data),
             "subscribe": topic,
             "startingOffsets": json.dumps({topic: self._plan.starts(topic)}),
             "failOnDataLoss": str(not self._plan.data_lost).lower(),
-            **options,
         }
         return self._spark.readStream.format("kafka").options(**kafka).load()
 
