@@ -17,7 +17,7 @@ from turnout.errors import TurnoutError
 from turnout.kafka.client import Offsets
 from turnout.schema import JoinSchema, JoinType, Topics
 
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 """Another one for another query: Spark cannot go on from the state of a different one."""
 
 _FILE = "manifest.json"
