@@ -110,12 +110,13 @@ def test_the_browser_is_offline_for_a_while(turnout: RunningTurnout, visit: Open
 
 def test_the_server_is_killed_and_started_again(turnout: RunningTurnout, visit: Open, number: int) -> None:
     page = Arranged(turnout, visit(turnout.url), number)
-    drawn = page.seen.cells("joined")
     turnout.kill()
     expect(page.seen.notice).to_contain_text("Connection lost, reconnecting…")
     turnout.start()
     expect(page.seen.notice).to_contain_text("Turnout has started anew and is catching up", timeout=RESTART_MS)
-    assert page.seen.cells("joined") == drawn, "what was known before stays until there is something to show"
+    # What was known before stays until there is something to show. The notice takes a row's height from the panel, which
+    # is drawn anew for it.
+    page.seen.until_drawn("joined", page.top)
     expect(page.seen.value("state")).not_to_have_text("live")
 
     expect(page.seen.notice).to_be_hidden(timeout=RESTART_MS)
