@@ -114,8 +114,8 @@ def test_the_server_is_killed_and_started_again(turnout: RunningTurnout, visit: 
     expect(page.seen.notice).to_contain_text("Connection lost, reconnecting…")
     turnout.start()
     expect(page.seen.notice).to_contain_text("Turnout has started anew and is catching up", timeout=RESTART_MS)
-    # What was known before stays until there is something to show. The notice takes a row's height from the panel, which
-    # is drawn anew for it.
+    # What was known before stays until there is something to show. The notice takes a row's height from the panel,
+    # which is drawn anew for it.
     page.seen.until_drawn("joined", page.top)
     expect(page.seen.value("state")).not_to_have_text("live")
 
