@@ -73,7 +73,7 @@ session.stop()
 def test_a_users_own_classes_are_there_beside_the_connector(parts: JavaParts, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "own.properties").write_text("a=b\n")
-    command = [sys.executable, "-c", START_WITH_OWN_CLASSES, tmp_path / "own", tmp_path / "spark.log"]
+    command = [sys.executable, "-c", START_WITH_OWN_CLASSES, str(tmp_path / "own"), str(tmp_path / "spark.log")]
     said = subprocess.run(command, timeout=120, check=True, capture_output=True, text=True).stdout
     assert f"own: file:{tmp_path}/own/own.properties" in said
     assert f"connector: jar:file:{parts.spark[0].parent}" in said
