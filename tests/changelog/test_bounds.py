@@ -30,9 +30,9 @@ def test_each_side_has_a_bound_under_its_public_name() -> None:
 
 def test_a_table_may_have_its_bound_and_no_row_more() -> None:
     counted = tally(10)
-    counted.change([], [rows(4), rows(6)])
+    counted.change({rows(4): 1, rows(6): 1})
     assert (counted.rows, counted.above) == (10, False)
-    counted.change([rows(4)], [rows(5)])
+    counted.change({rows(4): -1, rows(5): 1})
     assert (counted.rows, counted.above) == (11, True)
 
 
@@ -41,9 +41,9 @@ def test_a_table_may_have_its_bound_and_no_row_more() -> None:
 )
 def test_more_goes_at_once_than_has_to_but_not_for_long(max_rows: int, freed: int) -> None:
     counted = tally(max_rows)
-    counted.change([], [rows(freed)])
+    counted.change({rows(freed): 1})
     assert counted.freed
-    counted.change([], [rows(1)])
+    counted.change({rows(1): 1})
     assert not counted.freed
 
 

@@ -1,8 +1,9 @@
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from tests.waiting import until
-from turnout.changelog.progress import Progress
+from turnout.changelog.progress import Position, Progress
+from turnout.kafka.client import Record
 
 CHANGELOG, REJECTED = "changelog", "rejected"
 USERS = ("users", 0)
@@ -10,6 +11,16 @@ USERS = ("users", 0)
 
 def never() -> bool:
     return False
+
+
+def read(progress: Progress, topic: str, came: Mapping[int, tuple[Position, int]]) -> None:
+    """Records of a topic of the bus come together: offset -> the message that one was written for."""
+
+    def worked_on(records: Sequence[Record]) -> Mapping[Position, int]:
+        messages = [came[record.offset] for record in records]
+        return {at: max(offset for where, offset in messages if where == at) for at, _ in messages}
+
+    progress.note([Record(topic, 0, offset, 0, None, None) for offset in came], worked_on)
 
 
 class Waiting:
@@ -35,12 +46,10 @@ def test_nothing_to_wait_for_is_no_wait() -> None:
 def test_waiting_until_the_changelog_is_read() -> None:
     progress = Progress()
     waiting = Waiting(lambda: progress.wait_until_read(CHANGELOG, {0: 2}, never))
-    progress.note((CHANGELOG, 0), 0, USERS, 7)
-    progress.note((REJECTED, 0), 1, USERS, 8)
-    progress.tell()
+    read(progress, CHANGELOG, {0: (USERS, 7)})
+    read(progress, REJECTED, {1: (USERS, 8)})
     assert not waiting.over
-    progress.note((CHANGELOG, 0), 1, USERS, 9)
-    progress.tell()
+    read(progress, CHANGELOG, {1: (USERS, 9)})
     until(lambda: waiting.over, "it is read")
 
 
@@ -49,25 +58,32 @@ def test_work_of_an_earlier_run_does_not_count() -> None:
     progress.mark(CHANGELOG, {0: 10})
     progress.mark(REJECTED, {0: 5})
     waiting = Waiting(lambda: progress.wait_until_worked({USERS: 7}, never))
-    progress.note((CHANGELOG, 0), 9, USERS, 7)
-    progress.note((REJECTED, 0), 4, USERS, 8)
-    progress.tell()
+    read(progress, CHANGELOG, {9: (USERS, 7)})
+    read(progress, REJECTED, {4: (USERS, 8)})
     assert not waiting.over
     assert progress.seen() == {USERS: 8}, "it was seen, all the same"
-    progress.note((REJECTED, 0), 5, USERS, 7)
-    progress.tell()
+    read(progress, REJECTED, {5: (USERS, 7)})
+    until(lambda: waiting.over, "it was worked on again")
+
+
+def test_of_records_that_come_together_those_of_an_earlier_run_do_not_count() -> None:
+    progress = Progress()
+    progress.mark(CHANGELOG, {0: 10})
+    waiting = Waiting(lambda: progress.wait_until_worked({USERS: 7}, never))
+    read(progress, CHANGELOG, {9: (USERS, 7), 10: (USERS, 6), 11: (("users", 1), 9)})
+    assert not waiting.over
+    assert progress.seen() == {USERS: 7, ("users", 1): 9}
+    read(progress, CHANGELOG, {12: (USERS, 7)})
     until(lambda: waiting.over, "it was worked on again")
 
 
 def test_every_partition_has_to_be_worked_on() -> None:
     progress = Progress()
     waiting = Waiting(lambda: progress.wait_until_worked({USERS: 7, ("users", 1): 3}, never))
-    progress.note((CHANGELOG, 0), 0, USERS, 9)
-    progress.tell()
+    read(progress, CHANGELOG, {0: (USERS, 9)})
     assert not waiting.over
-    progress.note((CHANGELOG, 0), 1, ("users", 1), 3)
-    progress.note((CHANGELOG, 0), 2, ("users", 1), 2)
-    progress.tell()
+    read(progress, CHANGELOG, {1: (("users", 1), 3)})
+    read(progress, CHANGELOG, {2: (("users", 1), 2)})
     until(lambda: waiting.over, "both were")
     assert progress.seen() == {USERS: 9, ("users", 1): 3}
 

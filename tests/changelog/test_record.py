@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.histories import VALUES, encode, histories, records_of, schemas
-from turnout.changelog.record import decode, record_dtype
+from turnout.changelog.record import decode, origins, record_dtype
 from turnout.changelog.records import Records
 from turnout.errors import TurnoutError
 from turnout.schema import ColumnType, JoinSchema, TableSchema
@@ -191,3 +191,14 @@ def test_columns_keep_their_order_and_types() -> None:
             }
         )
     )
+
+
+def test_the_last_messages_that_records_were_written_for() -> None:
+    """Of each side and partition; columns may hold anything, also what looks like a position."""
+    at = ["l/0/9", "r/0/4", "l/12/3", "l/0/10", "l/0/2"]
+    assert origins(record({"text": 'x","at":"r/7/7"}'}, at=it) for it in at) == {
+        ("l", 0): 10,
+        ("r", 0): 4,
+        ("l", 12): 3,
+    }
+    assert origins([]) == {}

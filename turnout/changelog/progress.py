@@ -1,14 +1,19 @@
 """How far a pipeline has come, as far as its reader has seen."""
 
 import threading
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
-from turnout.kafka.client import Offsets
+from turnout.kafka.client import Offsets, Record
 
 POLL_SECONDS = 0.1
 
 Position = tuple[str, int]
-"""A data topic and one of its partitions."""
+"""A topic and one of its partitions."""
+
+WorkedOn = Callable[[Sequence[Record]], Mapping[Position, int]]
+"""The last messages of data topics that some records of the bus were written for."""
 
 
 class Progress:
@@ -27,17 +32,17 @@ class Progress:
         with self._changed:
             self._mark = {**self._mark, **{(topic, partition): end for partition, end in ends.items()}}
 
-    def note(self, bus_position: Position, offset: int, worked_on: Position, worked_offset: int) -> None:
-        """A record of the bus was read; it was written for this message of a data topic."""
-        if worked_offset > self._seen.get(worked_on, -1):
-            self._seen[worked_on] = worked_offset
-        if offset >= self._mark.get(bus_position, 0) and worked_offset > self._worked.get(worked_on, -1):
-            self._worked[worked_on] = worked_offset
-        self._read[bus_position] = offset + 1
-
-    def tell(self) -> None:
-        """What was noted is now in the tables."""
+    def note(self, records: Sequence[Record], worked_on: WorkedOn) -> None:
+        """These records of the bus have been read, and are now in the tables."""
         with self._changed:
+            for at, of_partition in _by_partition(records).items():
+                first = bisect_left(of_partition, self._mark.get(at, 0), key=attrgetter("offset"))
+                earlier, counting = of_partition[:first], of_partition[first:]
+                _advance(self._seen, worked_on(earlier))
+                work = worked_on(counting)
+                _advance(self._seen, work)
+                _advance(self._worked, work)
+                self._read[at] = of_partition[-1].offset + 1
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -62,3 +67,17 @@ class Progress:
         with self._changed:
             while not (done() or self._over or given_up()):
                 self._changed.wait(POLL_SECONDS)
+
+
+def _by_partition(records: Sequence[Record]) -> Mapping[Position, list[Record]]:
+    """Each partition's in their order."""
+    partitions: dict[Position, list[Record]] = {}
+    for record in records:
+        partitions.setdefault((record.topic, record.partition), []).append(record)
+    return partitions
+
+
+def _advance(offsets: dict[Position, int], to: Mapping[Position, int]) -> None:
+    for at, offset in to.items():
+        if offset > offsets.get(at, -1):
+            offsets[at] = offset

@@ -2,21 +2,21 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import orjson
 import polars as pl
 
 from turnout.changelog.freshness import FreshnessMeter
-from turnout.changelog.progress import Progress
-from turnout.changelog.record import origin
+from turnout.changelog.progress import Position, Progress
+from turnout.changelog.record import origins
 from turnout.changelog.store import Store, Watcher
 from turnout.kafka.client import Cluster, Record
 from turnout.schema import JoinSchema
 
 # After records, a rest of as long as they took, up to this: when many come, more of them are taken at once, which is
 # cheaper for each. One that comes alone is shown at once, and the next one is not there yet.
-LONGEST_REST_SECONDS = 0.005
+LONGEST_REST_SECONDS = 0.01
 POLL_SECONDS = 0.1  # how long stopping may take; a record that comes is read at once
 
 Rejected = Mapping[str, object]
@@ -100,17 +100,21 @@ class ChangelogReader:
                 if self._watcher is not None:
                     self._watcher.changed(change)
                 self.freshness.note(change.new, shown=self._watcher is not None)
-        for record in records:
-            side, partition, offset = origin(record.value or b"")
-            self._note(record, self._data_topics[side], partition, offset)
-        self.progress.tell()
+        self.progress.note(records, self._worked_on)
 
     def _take_rejected(self, records: list[Record]) -> None:
-        rejected: list[Rejected] = [orjson.loads(record.value or b"") for record in records]
-        self._on_rejected(rejected)
-        for record, content in zip(records, rejected, strict=True):
-            self._note(record, str(content["topic"]), int(str(content["partition"])), int(str(content["offset"])))
-        self.progress.tell()
+        self._on_rejected([orjson.loads(record.value or b"") for record in records])
+        self.progress.note(records, _rejected_of)
 
-    def _note(self, record: Record, topic: str, partition: int, offset: int) -> None:
-        self.progress.note((record.topic, record.partition), record.offset, (topic, partition), offset)
+    def _worked_on(self, records: Sequence[Record]) -> Mapping[Position, int]:
+        last = origins(record.value or b"" for record in records)
+        return {(self._data_topics[side], partition): offset for (side, partition), offset in last.items()}
+
+
+def _rejected_of(records: Sequence[Record]) -> Mapping[Position, int]:
+    last: dict[Position, int] = {}
+    for record in records:
+        content = orjson.loads(record.value or b"")
+        at = content["topic"], content["partition"]
+        last[at] = max(content["offset"], last.get(at, -1))
+    return last

@@ -7,7 +7,7 @@ they only grow, which makes them the version of the record. `at` is the message 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
@@ -56,11 +56,17 @@ def decode(values: Sequence[bytes], schema: JoinSchema) -> pl.DataFrame:
     return pl.DataFrame([_without_nulls(column) for column in records.struct.unnest().get_columns()])
 
 
-def origin(value: bytes) -> tuple[str, int, int]:
-    """The message that a record was written for: side, partition, offset. It stands at the end, so that it is found
-    without parsing the rest."""
-    side, partition, offset = value[value.rfind(b'"', 0, -2) + 1 : -2].split(b"/")
-    return side.decode(), int(partition), int(offset)
+def origins(values: Iterable[bytes]) -> dict[tuple[str, int], int]:
+    """The last messages that records were written for: side and partition -> offset. They stand at the records' ends,
+    so that they are found without parsing the rest."""
+    last: dict[bytes, int] = {}
+    for value in values:
+        place, _, digits = value[value.rfind(b'"', 0, -2) + 1 : -2].rpartition(b"/")
+        offset = int(digits)
+        if offset > last.get(place, -1):
+            last[place] = offset
+    sides = {place: place.decode().split("/") for place in last}
+    return {(side, int(partition)): last[place] for place, (side, partition) in sides.items()}
 
 
 def _row_dtype(columns: Columns) -> pl.Struct:

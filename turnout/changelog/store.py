@@ -1,5 +1,6 @@
 """What a changelog says at this moment: for each key its newest record."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -94,7 +95,7 @@ class Store:
         records = self._read(self._records.values())
         its_sizes = self._sizes(records)
         self._tallies = [*self._sides, joined := Tally(bound)]
-        joined.change([], its_sizes)
+        joined.change(Counter(its_sizes))
         if not joined.above:
             return records.frame
         count = self._forget(its_sizes[:-1], self._full())
@@ -114,11 +115,12 @@ class Store:
 
     def _too_many(self, old: Sequence[Size], new: Sequence[Size]) -> bool:
         """Count the keys of a change: has a table too many rows by it?"""
-        too_many = False
+        # Thousands of keys have a handful of sizes, and most keep theirs.
+        keys = Counter(new)
+        keys.subtract(Counter(old))
         for tally in self._tallies:
-            tally.change(old, new)
-            too_many |= tally.above
-        return too_many
+            tally.change(keys)
+        return any(tally.above for tally in self._tallies)
 
     def _without_oldest(self, change: Change, came: Mapping[bytes, bytes]) -> Change:
         """Forget keys; the change and that in one. A key that came and is forgotten at once was never there."""
@@ -150,7 +152,7 @@ class Store:
             if all(tally.freed for tally in full):
                 return number
             for tally in self._tallies:
-                tally.change([size], [])
+                tally.change({size: -1})
         return len(oldest)
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -38,9 +38,8 @@ Offsets = Mapping[int, int]
 """Partition -> offset."""
 
 
-@dataclass(frozen=True)
-class Record:
-    """A record as it came, with its position."""
+class Record(NamedTuple):
+    """A record as it came, with its position. There are thousands a second: a tuple is made in a third of the time."""
 
     topic: str
     partition: int
@@ -245,24 +244,28 @@ class Reader:
             return []
         # consume() waits for a full batch until its time-out; with none it takes what is there.
         messages = [first, *self._consumer.consume(self.BATCH, 0)]
-        return [record for message in messages if (record := self._record(message)) is not None]
+        records = [record for message in messages if (record := self._record(message)) is not None]
+        if records:
+            self._reasons.forget()
+        return records
 
     def _record(self, message: Message) -> Record | None:
-        error = message.error()
-        if error is not None:
-            if error.code() == BrokerError._PARTITION_EOF:
-                self._positions[message.topic() or "", message.partition() or 0] = message.offset() or 0
-                return None
-            if error.retriable() or error.code() in _PASSED_OVER:
-                return None
-            if message.topic() is None and not error.fatal():  # of a connection: the client makes another
-                self._reasons.note(error)
-                return None
-            raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
-        self._reasons.forget()
+        if (error := message.error()) is not None:
+            self._take_error(message, error)
+            return None
         topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
         self._positions[topic, partition] = offset + 1
         return Record(topic, partition, offset, message.timestamp()[1], message.key(), message.value())
+
+    def _take_error(self, message: Message, error: BrokerError) -> None:
+        if error.code() == BrokerError._PARTITION_EOF:
+            self._positions[message.topic() or "", message.partition() or 0] = message.offset() or 0
+        elif error.retriable() or error.code() in _PASSED_OVER:
+            pass
+        elif message.topic() is None and not error.fatal():  # of a connection: the client makes another
+            self._reasons.note(error)
+        else:
+            raise KafkaError(f"reading {message.topic()}/{message.partition()}: {error.str()}")
 
     def reached(self, topic: str, ends: Offsets) -> bool:
         """Has everything before `ends` been read?"""

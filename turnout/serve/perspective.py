@@ -21,8 +21,9 @@ from turnout.tables.registry import Changed, Event, Registry
 # Under load an update is shown at most this often; a change that comes alone is shown at once. Rest at least as long
 # as the last update took: half the time is left for those who ask.
 LEAST_REST_SECONDS = 0.05
-# While nobody looks on; whoever comes is shown what there is at once.
-UNWATCHED_REST_SECONDS = 1.0
+# While nobody looks on; whoever comes is shown what there is at once. The longer, the more of what came is gone again
+# before it is brought in: rows of a busy key.
+UNWATCHED_REST_SECONDS = 5.0
 # How long a viewer is made to wait for what is on its way: a swap of 100,000 rows takes a second.
 SETTLE_SECONDS = 5.0
 log = logging.getLogger(__name__)
