@@ -28,7 +28,7 @@ CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: 
 CATCH_UP_FETCH_BYTES = 16 * 1024 * 1024  # of all partitions together, while catching up: each is read by its own task
 MIN_FETCH_BYTES, MAX_POLL_RECORDS = 1024 * 1024, 20_000
 _IN_BULK = {"kafka.linger.ms": "20", "kafka.batch.size": "262144"}
-_AT_ONCE = {"kafka.linger.ms": "0"}
+_AT_ONCE = {"kafka.linger.ms": "2"}
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
 

@@ -1,13 +1,16 @@
 """The difference between two states of a table: which rows are new or changed, and which are gone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Self
+from itertools import count
+from typing import Self, TypeVar
 
 import polars as pl
 
 ROW = "_row"
 """The id of a row: the first column of every table."""
+
+Rows = TypeVar("Rows", pl.DataFrame, pl.Series)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +47,11 @@ def merge(deltas: Sequence[Delta]) -> Delta:
         return deltas[0]
     upserts = pl.concat([delta.upserts for delta in deltas])
     removes = pl.concat([delta.removes for delta in deltas])
-    last = _last_words(deltas)
-    return Delta(upserts[last.get_column("upsert").drop_nulls()], removes[last.get_column("remove").drop_nulls()])
+    last_words = _last_words(deltas)
+    return Delta(
+        _picked(upserts, sorted(number for number in last_words if number >= 0)),
+        _picked(removes, sorted(~number for number in last_words if number < 0)),
+    )
 
 
 def apply(base: pl.DataFrame, deltas: Sequence[Delta]) -> pl.DataFrame:
@@ -58,18 +64,19 @@ def apply(base: pl.DataFrame, deltas: Sequence[Delta]) -> pl.DataFrame:
     return pl.concat([untouched, delta.upserts])
 
 
-def _last_words(deltas: Sequence[Delta]) -> pl.DataFrame:
-    """The last word on each id, in their order: its number among all upserts, or among all removes."""
-    words: list[pl.DataFrame] = []
+def _last_words(deltas: Sequence[Delta]) -> Collection[int]:
+    """The last word on each id: its number among all upserts, or `~number` among all removes."""
+    # A dict does this as fast as Polars for a hundred thousand ids, and thirty times as fast for a few, which is what
+    # most changes are.
+    last: dict[str, int] = {}
     upserts = removes = 0
     for delta in deltas:
-        words.append(_numbered(delta.upserts.get_column(ROW), "upsert", upserts))
-        words.append(_numbered(delta.removes, "remove", removes))
+        last.update(zip(delta.upserts.get_column(ROW).to_list(), count(upserts)))
+        last.update(zip(delta.removes.to_list(), count(~removes, -1)))
         upserts += delta.upserts.height
         removes += delta.removes.len()
-    return pl.concat(words, how="diagonal").unique("id", keep="last", maintain_order=True)
+    return last.values()
 
 
-def _numbered(ids: pl.Series, name: str, first: int) -> pl.DataFrame:
-    numbers = pl.int_range(first, first + ids.len(), dtype=pl.UInt32, eager=True)
-    return pl.DataFrame({"id": ids, name: numbers})
+def _picked(some: Rows, numbers: Sequence[int]) -> Rows:
+    return some if len(numbers) == len(some) else some[pl.Series(numbers, dtype=pl.UInt32)]
