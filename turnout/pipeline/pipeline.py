@@ -28,6 +28,8 @@ CATCH_UP_BATCH = 500_000  # records of a topic in a micro-batch of catching up: 
 CATCH_UP_FETCH_BYTES = 16 * 1024 * 1024  # of all partitions together, while catching up: each is read by its own task
 MIN_FETCH_BYTES, MAX_POLL_RECORDS = 1024 * 1024, 20_000
 _IN_BULK = {"kafka.linger.ms": "20", "kafka.batch.size": "262144"}
+# So little that a row waits no longer than it takes anyway; at thousands of messages a second it spares the broker a
+# third of its time, because records then come to it, and go to the reader, by the dozen.
 _AT_ONCE = {"kafka.linger.ms": "2"}
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
