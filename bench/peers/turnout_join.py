@@ -30,6 +30,9 @@ from turnout.service import Service
 READY_SECONDS = 600
 """A backlog of millions, on a machine that is busy."""
 
+MAX_ROWS = 2_000_000
+"""Of the join: the pairs of hot keys are more than the million that is the default."""
+
 
 class Turnout:
     def __init__(self, service: Service, idle: Topics, join_type: JoinType, settings: str) -> None:
@@ -79,6 +82,7 @@ def main(bootstrap: str, directory: str, keep: str, kind: str, bus: str, *at_onc
         f"tables.{LEFT_TABLE}.start": "earliest",
         f"tables.{RIGHT_TABLE}.start": "earliest",
         "join.type": kind,
+        "join.max_rows": MAX_ROWS,
         "control.topic": control,
         "switch.ready_timeout_seconds": READY_SECONDS,
         "switch.linger_seconds": 0,
