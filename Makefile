@@ -8,7 +8,7 @@ ARGS ?=
 SCENARIOS := freshness sustained backlog start hot growth viewers memory
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check format bench bench-smoke bench-latency bench-switch bench-page \
+.PHONY: help demo test torture check format bench bench-smoke bench-latency bench-switch bench-page bench-document \
 	$(SCENARIOS:%=bench-%) lock clean
 
 help: ## show this menu
@@ -54,6 +54,9 @@ bench-switch: .venv/.ready ## measure: control message -> swapped, and what view
 
 bench-page: .venv/.ready-dev ## measure: the page's first rows and scrolling, and what open pages cost
 	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m bench.page $(ARGS)
+
+bench-document: .venv/.ready ## put what was measured last (bench/results) into docs/performance.md
+	@$(PYTHON_IN_VENV) -m bench.document
 
 lock: .venv/.ready ## renew the lock files from pyproject.toml (ARGS=--upgrade: newest versions)
 	@scripts/lock $(ARGS)

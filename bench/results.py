@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Self
 
 from rich import box
 from rich.console import Console
@@ -39,6 +40,16 @@ class Results:
     """System -> its version and settings."""
     failures: dict[str, list[str]] = field(default_factory=dict)
     """System -> what went wrong."""
+
+    @classmethod
+    def read(cls, file: Path) -> Self | None:
+        """What `write` has written; None if the file is something else."""
+        kept = json.loads(file.read_text())
+        if "question" not in kept:
+            return None
+        machine = Machine(**kept.pop("machine"))
+        figures = {name: Figure(**figure) for name, figure in kept.pop("figures").items()}
+        return cls(machine=machine, figures=figures, **kept)
 
     def add(self, case: str, system: str, figure: Figure, value: float | None) -> None:
         self.figures[figure.name] = figure

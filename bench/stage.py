@@ -93,6 +93,14 @@ class Running:
                 raise TooSlow(f"not right after {seconds:.0f} s: {found}, expected {expected}")
             time.sleep(POLL_SECONDS)
 
+    def until_rows(self, count: int, seconds: float) -> None:
+        """Until the joined table has so many."""
+        deadline = time.monotonic() + seconds
+        while (rows := self.child.ask({"do": "check"}, ANSWER_SECONDS)["rows"]) != count:
+            if time.monotonic() > deadline:
+                raise TooSlow(f"{rows:,} rows after {seconds:.0f} s, expected {count:,}")
+            time.sleep(POLL_SECONDS)
+
     def memory_mb(self) -> float:
         """Of all its processes: they descend from the one that was started. The broker with the topics does not."""
         return resident_mb(self.child.family)
