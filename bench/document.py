@@ -7,12 +7,14 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from bench.budgets import judgement
 from bench.results import RESULTS, Results, footer, spread
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 BUDGETS = "budgets"
+REASON_CHARS = 160
 _PART = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -58,7 +60,7 @@ def _scenario(name: str, measured: Mapping[str, Results]) -> Iterator[str]:
         yield from _table(heads, rows)
         yield ""
     for system, reasons in results.failures.items():
-        yield from (f"- {system}: {_escaped(reason)}" for reason in dict.fromkeys(reasons))
+        yield from (f"- {system}: {_escaped(_short(reason))}" for reason in dict.fromkeys(reasons))
     if results.failures:
         yield ""
     yield f"![{results.question}](../bench/results/{name}.svg)"
@@ -76,8 +78,13 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(_escaped, cells))} |"
 
 
+def _short(reason: str) -> str:
+    """Whole in the results; some programs put a page of their insides behind it."""
+    return shorten(reason, REASON_CHARS, placeholder=" …")
+
+
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

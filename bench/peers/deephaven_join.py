@@ -39,6 +39,9 @@ class Deephaven:
                 HEAP,
                 f"-DPeriodicUpdateGraph.targetCycleDurationMillis={cycle_ms}",
                 f"-Dbarrage.minUpdateInterval={barrage_ms}",
+                # A new client is sent the whole table at once, not in growing pieces: where rows change meanwhile, that
+                # of 42.7 says that their "chunks have inconsistent sizes", and ends.
+                "-DBarrageMessageProducer.subscriptionGrowthEnabled=false",
                 "-DAuthHandlers=io.deephaven.auth.AnonymousAuthenticationHandler",
             ],
         )
