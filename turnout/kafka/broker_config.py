@@ -20,8 +20,8 @@ JVM_FLAGS = (
     "-Xmx512m",
     # A broker that ran out of memory is better gone, and seen to be gone, than half alive.
     "-XX:+ExitOnOutOfMemoryError",
-    # The quick compiler only: rows are there 4 s earlier after a start on two cores, when Spark wants them too. With both
-    # compilers a message would cost the broker a fifth to a third less; still, it takes hundreds of thousands a second.
+    # The quick compiler only: rows are there 4 s earlier after a start on two cores, when Spark wants them too. With
+    # both compilers a message would cost a fifth to a third less; still, it takes hundreds of thousands a second.
     "-XX:TieredStopAtLevel=1",
     # The flags here are HotSpot's. Another JVM may not know them all; it works without.
     "-XX:+IgnoreUnrecognizedVMOptions",
