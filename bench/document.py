@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from bench.budgets import judgement
-from bench.results import RESULTS, Results, footer, spread
+from bench.results import RESULTS, Results, footer
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 BUDGETS = "budgets"
@@ -49,15 +49,10 @@ def _scenario(name: str, measured: Mapping[str, Results]) -> Iterator[str]:
         yield "Not measured yet."
         return
     results = measured[name]
-    for case, systems in results.values.items():
-        shown = [
-            figure for figure in results.figures.values() if any(figure.name in taken for taken in systems.values())
-        ]
-        heads = [case, *(f"{figure.name}, {figure.unit}" for figure in shown)]
-        rows = (
-            [system, *(spread(taken.get(figure.name, [])) for figure in shown)] for system, taken in systems.items()
-        )
-        yield from _table(heads, rows)
+    for case in results.values:
+        figures, systems = results.measured(case)
+        heads = [case, *(f"{figure.name}, {figure.unit}" for figure in figures)]
+        yield from _table(heads, ([system, *told] for system, told in systems.items()))
         yield ""
     for system, reasons in results.failures.items():
         yield from (f"- {system}: {_escaped(_short(reason))}" for reason in dict.fromkeys(reasons))

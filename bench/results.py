@@ -2,7 +2,6 @@
 
 import json
 import statistics
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -64,6 +63,12 @@ class Results:
         values = self.values.get(case, {}).get(system, {}).get(figure, [])
         return statistics.median(values) if values else None
 
+    def measured(self, case: str) -> tuple[list[Figure], dict[str, list[str]]]:
+        """The figures of a case, and system -> what is told of each."""
+        systems = self.values[case]
+        figures = [it for it in self.figures.values() if any(it.name in taken for taken in systems.values())]
+        return figures, {name: [spread(taken.get(it.name, [])) for it in figures] for name, taken in systems.items()}
+
     def file(self, suffix: str) -> Path:
         # What was only tried must not take the place of what was measured.
         directory = HOME / "quick" if self.settings["quick"] else RESULTS
@@ -77,8 +82,8 @@ class Results:
 
 
 def show(results: Results, console: Console) -> None:
-    for case, systems in results.values.items():
-        console.print(_table(results, case, systems), "", sep="\n")
+    for case in results.values:
+        console.print(_table(results, case), "", sep="\n")
     for system, reasons in results.failures.items():
         console.print(f"{system}: {'; '.join(dict.fromkeys(reasons))}", style="red", markup=False)
     console.print(footer(results), markup=False)
@@ -94,14 +99,14 @@ def footer(results: Results) -> str:
     return "\n".join([measured, *(f"{system}: {about}" for system, about in results.systems.items())])
 
 
-def _table(results: Results, case: str, systems: Mapping[str, Mapping[str, list[float]]]) -> Table:
+def _table(results: Results, case: str) -> Table:
+    figures, systems = results.measured(case)
     table = Table(title=f"{results.question}: {case}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
-    shown = [figure for figure in results.figures.values() if any(figure.name in taken for taken in systems.values())]
-    for figure in shown:
+    for figure in figures:
         table.add_column(f"{figure.name},\n{figure.unit}", justify="right")
-    for system, taken in systems.items():
-        table.add_row(system, *(spread(taken.get(figure.name, [])) for figure in shown))
+    for system, told in systems.items():
+        table.add_row(system, *told)
     return table
 
 

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import orjson
 import polars as pl
@@ -103,18 +104,18 @@ class ChangelogReader:
         self.progress.note(records, self._worked_on)
 
     def _take_rejected(self, records: list[Record]) -> None:
-        self._on_rejected([orjson.loads(record.value or b"") for record in records])
-        self.progress.note(records, _rejected_of)
+        rejected = {record: orjson.loads(record.value or b"") for record in records}
+        self._on_rejected([*rejected.values()])
+        self.progress.note(records, lambda some: _positions_of(rejected[record] for record in some))
 
     def _worked_on(self, records: Sequence[Record]) -> Mapping[Position, int]:
         last = origins(record.value or b"" for record in records)
         return {(self._data_topics[side], partition): offset for (side, partition), offset in last.items()}
 
 
-def _rejected_of(records: Sequence[Record]) -> Mapping[Position, int]:
+def _positions_of(rejected: Iterable[dict[str, Any]]) -> Mapping[Position, int]:
     last: dict[Position, int] = {}
-    for record in records:
-        content = orjson.loads(record.value or b"")
-        at = content["topic"], content["partition"]
-        last[at] = max(content["offset"], last.get(at, -1))
+    for record in rejected:
+        at = record["topic"], record["partition"]
+        last[at] = max(record["offset"], last.get(at, -1))
     return last
