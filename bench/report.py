@@ -8,6 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from bench.budgets import CLIENT_MS, SUSTAINED, SUSTAINED_P99_MS, TABLE_MS
 from bench.figures import Figures
 from bench.machine import Machine
 from bench.phases import Phase
@@ -24,9 +25,9 @@ class Budget:
 
 
 BUDGETS = {
-    (50, LIVE_TABLE): Budget(12, 40),
-    (50, REMOTE_CLIENT): Budget(40, 150),
-    (10_000, LIVE_TABLE): Budget(None, 250),
+    (50, LIVE_TABLE): Budget(**TABLE_MS),
+    (50, REMOTE_CLIENT): Budget(**CLIENT_MS),
+    (SUSTAINED, LIVE_TABLE): Budget(None, SUSTAINED_P99_MS),
 }
 """By messages a second and observer, for two cores."""
 

@@ -27,6 +27,10 @@ LIVE_SECONDS = 180.0
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0
 
+BROKER_FLAGS = ("-Xmx1g", "-XX:TieredStopAtLevel=4")
+"""As Kafka's own start script has it, for this broker stands for the users' Kafka. The embedded one is set to start
+quickly instead."""
+
 Say = Callable[[str], None]
 
 
@@ -55,7 +59,7 @@ def running(directory: Path, keep: int, say: Say, more: Mapping[str, object] | N
 
 @contextmanager
 def kafka(directory: Path, parts: JavaParts, say: Say) -> Iterator[EmbeddedBroker]:
-    broker = EmbeddedBroker(directory / "kafka", parts.broker)
+    broker = EmbeddedBroker(directory / "kafka", parts.broker, jvm_flags=BROKER_FLAGS)
     try:
         broker.start(say)
         yield broker

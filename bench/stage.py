@@ -139,7 +139,8 @@ class Stage:
         """All systems, as often as there are rounds; every other round in the opposite order."""
         for number in range(self.rounds):
             self.say(f"Round {number + 1} of {self.rounds}")
-            yield from reversed(self.systems) if number % 2 else self.systems
+            systems = [system for system in self.systems if number == 0 or not system.slow]
+            yield from reversed(systems) if number % 2 else systems
 
     @contextmanager
     def trying(self, system: System, what: str) -> Iterator[None]:

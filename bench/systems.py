@@ -1,6 +1,6 @@
 """The systems that are measured, by name: what to install, what to run, and what to compare its rows with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,6 +50,8 @@ class System:
     """Whether a process can read topics twice."""
     alone: tuple[object, ...] = ()
     """Arguments instead, where everything that a user would have to start counts."""
+    slow: bool = False
+    """A turn of it takes so many minutes that it has one in the first round only."""
 
     def shows(self, asked_for: Join) -> Join:
         return self.only or asked_for
@@ -77,9 +79,17 @@ def systems(spark_jars: tuple[Path, ...]) -> list[System]:
     ]
 
 
+def without_variants(chosen: Iterable[System]) -> list[System]:
+    """The first one of each program: the others differ in how often they look for what is new."""
+    programs: dict[tuple[str, str], System] = {}
+    for system in chosen:
+        programs.setdefault((system.program.module, system.program.environment), system)
+    return list(programs.values())
+
+
 def plain_spark(jars: tuple[Path, ...], partitions: int = SPARK_PARTITIONS) -> System:
     arguments = (",".join(map(str, jars)), partitions)
-    return System("pyspark", Program("bench.peers.pyspark_join", arguments), only=EVERY_PAIR)
+    return System("pyspark", Program("bench.peers.pyspark_join", arguments), only=EVERY_PAIR, slow=True)
 
 
 def turnout() -> System:

@@ -39,12 +39,7 @@ def memory(stage: Stage) -> None:
 
 def _started(stage: Stage, stack: ExitStack, topics: Topics) -> Sequence[tuple[System, Running]]:
     started: list[tuple[System, Running]] = []
-    programs: set[tuple[str, str]] = set()
     for system in stage.systems:
-        program = system.program.module, system.program.environment
-        if program in programs:  # with other settings: how often it looks for what is new makes no difference here
-            continue
-        programs.add(program)
         if system.only is not None:
             stage.failing(system)("keeps every row for ever: it would hold something else than the others")
             continue

@@ -1,10 +1,29 @@
-"""A remote client that fails does not take its system's figures with it, and is named."""
+"""Whose turn it is; and a remote client that fails does not take its system's figures with it, and is named."""
+
+from typing import Any, cast
 
 import pytest
 
 from bench.seen import Seen
-from bench.stage import until_it_fails
+from bench.stage import Stage, until_it_fails
+from bench.systems import Program, System, without_variants
 from turnout.errors import TurnoutError
+
+
+def _system(name: str, program: str = "", **more: bool) -> System:
+    return System(name, Program("bench.peers", environment=program or name), **more)
+
+
+def test_turns_alternate_and_who_is_slow_has_one_in_the_first_round_only() -> None:
+    nothing = cast(Any, None)
+    systems = [_system("a"), _system("b", slow=True), _system("c")]
+    stage = Stage(nothing, nothing, nothing, systems, 3, False, list[str]().append, nothing)
+    assert [system.name for system in stage.turns()] == ["a", "b", "c", "c", "a", "a", "c"]
+
+
+def test_variants_of_a_program_are_left_out_and_other_programs_are_not() -> None:
+    systems = [_system("a"), _system("a-10ms", "a"), _system("b"), _system("a-1ms", "a")]
+    assert [system.name for system in without_variants(systems)] == ["a", "b"]
 
 
 def test_what_a_client_has_seen_is_handed_on() -> None:

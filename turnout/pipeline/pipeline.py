@@ -30,7 +30,7 @@ MIN_FETCH_BYTES, MAX_POLL_RECORDS = 1024 * 1024, 20_000
 _IN_BULK = {"kafka.linger.ms": "20", "kafka.batch.size": "262144"}
 # So little that a row waits no longer than it takes anyway; at thousands of messages a second it spares the broker a
 # third of its time, because records then come to it, and go to the reader, by the dozen.
-_AT_ONCE = {"kafka.linger.ms": "2"}
+_SOON = {"kafka.linger.ms": "2"}
 POLL_SECONDS = 0.02
 REASON_CHARS = 400
 
@@ -71,7 +71,7 @@ class Pipeline:
     def go_live(self) -> None:
         """Start the endless query."""
         trigger = {"realTime": REALTIME_BATCH} if self._trigger is Trigger.REALTIME else {"processingTime": "0 seconds"}
-        self._query = self._start(trigger, {}, _AT_ONCE)
+        self._query = self._start(trigger, {}, _SOON)
 
     def wait_until_it_runs(self, cancelled: Callable[[], bool]) -> None:
         """Wait until all tasks of the endless query run, or until cancelled."""
