@@ -18,6 +18,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.serve.feeding import change, swap
 from tests.waiting import until
+from turnout.serve import perspective_table
+from turnout.serve.gate import Gate
 from turnout.serve.perspective_requests import MAKE_PORT, READING, asked, reads_only, unused_port
 from turnout.serve.perspective_session import POLICY_VIOLATION, TRY_AGAIN_LATER, Session
 from turnout.service import Service
@@ -396,6 +398,31 @@ def test_a_swap_of_all_tables_is_one_update_of_each_view(viewer: Viewer, service
     assert len(updates) == 2
 
 
+def test_no_viewer_sees_that_a_worn_table_is_filled_anew(
+    viewer: Viewer, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perspective_table, "FEWEST_WORN", 1)
+    monkeypatch.setattr(perspective_table, "TIMES_WORN", 1)
+    refills = []
+    refill = perspective_table.PerspectiveTable.refill
+    monkeypatch.setattr(
+        perspective_table.PerspectiveTable,
+        "refill",
+        lambda table, rows: (refills.append(table.name), refill(table, rows)),
+    )
+    rows = [(str(number), number) for number in range(1_000)]
+    change(service, rows)
+    view, fewest, told = viewer.table().view(), set[int](), 0
+    until(lambda: view.num_rows() == len(rows), "the rows are shown")
+    while len(refills) < 5:
+        told += 1
+        change(service, [(id_, told) for id_, _ in rows])
+        fewest.add(view.num_rows())
+    assert fewest == {len(rows)}
+    until(lambda: set(ages(view).values()) == {told}, "the last change is shown")
+    assert set(ages(view)) == {id_ for id_, _ in rows}
+
+
 def test_no_viewer_ever_sees_a_mix_of_two_generations_or_an_empty_table(viewer: Viewer, service: Service) -> None:
     table = viewer.table()
     view = table.view()
@@ -477,8 +504,10 @@ class Sessions:
         sessions = self
 
         class Noted(Session):
-            def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
-                super().__init__(websocket, server, pool)
+            def __init__(
+                self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, gate: Gate
+            ) -> None:
+                super().__init__(websocket, server, pool, gate)
                 sessions.begun.append(self)
                 self._server = SimpleNamespace(new_session=lambda emit: noted(self, server.new_session(emit)))
 

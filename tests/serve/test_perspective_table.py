@@ -2,9 +2,11 @@
 
 import perspective
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from turnout.serve import perspective_table
 from turnout.serve.perspective_table import PLACE, PerspectiveTable
 from turnout.tables.delta import ROW, Delta
 
@@ -20,14 +22,17 @@ class Shown:
     def __init__(self) -> None:
         self._server = perspective.Server(on_poll_request=lambda *_: None)
         client = self._server.new_local_client()
-        self._table = PerspectiveTable(client, "t", pl.DataFrame(schema={ROW: pl.String, "age": pl.Int64}))
+        self.table = PerspectiveTable(client, "t", pl.DataFrame(schema={ROW: pl.String, "age": pl.Int64}))
         self._view = client.open_table("t").view()
 
     def change(self, upserts: dict[str, int | None], removes: set[str]) -> None:
-        rows = pl.DataFrame({ROW: list(upserts), "age": list(upserts.values())}, {ROW: pl.String, "age": pl.Int64})
-        self._table.change(Delta(rows, pl.Series(ROW, sorted(removes), dtype=pl.String)))
+        self.table.change(Delta(_frame(upserts), pl.Series(ROW, sorted(removes), dtype=pl.String)))
         self._server.poll()
-        self._table.tidy()
+        self.table.tidy()
+
+    def refill(self, rows: dict[str, int | None]) -> None:
+        self.table.refill(_frame(rows))
+        self._server.poll()
 
     def columns(self) -> dict[str, list[object]]:
         return self._view.to_columns()  # type: ignore[no-any-return]
@@ -35,6 +40,10 @@ class Shown:
     def rows(self) -> dict[object, object]:
         columns = self.columns()
         return dict(zip(columns[ROW], columns["age"], strict=True))
+
+
+def _frame(rows: dict[str, int | None]) -> pl.DataFrame:
+    return pl.DataFrame({ROW: list(rows), "age": list(rows.values())}, {ROW: pl.String, "age": pl.Int64})
 
 
 @given(st.lists(changes, max_size=8))
@@ -67,3 +76,35 @@ def test_a_table_that_was_empty_begins_anew() -> None:
     shown.change({"c": 3}, set())
     assert shown.rows() == {"c": 3}
     assert shown.columns()[PLACE] == [0]
+
+
+@given(st.lists(changes, max_size=6), changes)
+@settings(max_examples=30, deadline=None)
+def test_filled_anew_it_shows_the_same_rows_in_the_same_places(told: list[Change], later: Change) -> None:
+    shown, expected = Shown(), dict[str, int | None]()
+    for upserts, removes in told:
+        gone = removes - upserts.keys()
+        shown.change(upserts, gone)
+        expected = {row: age for row, age in (expected | upserts).items() if row not in gone}
+    before = shown.columns()
+
+    shown.refill(expected)
+    assert shown.columns() == before
+    upserts, removes = later
+    shown.change(upserts, removes - upserts.keys())
+    assert shown.rows() == {
+        row: age for row, age in (expected | upserts).items() if row not in removes - upserts.keys()
+    }
+
+
+def test_it_is_worn_by_rows_that_come_and_as_new_once_it_is_filled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perspective_table, "FEWEST_WORN", 4)
+    monkeypatch.setattr(perspective_table, "TIMES_WORN", 2)
+    shown = Shown()
+    for age in range(4):
+        shown.change({"a": age}, set())
+    assert not shown.table.worn
+    shown.change({"a": 4}, set())
+    assert shown.table.worn
+    shown.refill({"a": 4})
+    assert not shown.table.worn

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 
 import polars as pl
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.cpu import resident_mb
 from turnout.schema import Columns, ColumnType
 from turnout.tables.delta import ROW, Delta, apply
 from turnout.tables.live_table import TIER, LiveTable
@@ -64,6 +66,24 @@ def test_rows_handed_out_stay_as_they_were() -> None:
     table.swap(frame({}))
     assert rows(before) == {"a": (1, "x")}
     assert rows(after) == {"a": (2, "y")}
+
+
+def test_rows_that_come_and_go_for_long_leave_nothing_behind() -> None:
+    """Nobody asks for the rows meanwhile."""
+    table = filled({})
+    for number in range(5_000):  # until what stays has been made
+        table.change(_replaced(number))
+    before = resident_mb([os.getpid()])
+    for number in range(5_000, 35_000):
+        table.change(_replaced(number))
+    # It was 10 KB for each: a small change kept the memory that Polars takes for one, and the id of what it removed.
+    assert resident_mb([os.getpid()]) - before < 100
+    assert rows(table.rows()) == {"row number 34999": (34_999, "a text that is not short")}
+
+
+def _replaced(number: int) -> Delta:
+    row = {f"row number {number}": (number, "a text that is not short")}
+    return delta(row, removes=[f"row number {number - 1}"] if number else [])
 
 
 def test_of_more_changes_than_any_tier_holds_none_is_lost() -> None:

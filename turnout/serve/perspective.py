@@ -9,10 +9,12 @@ import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import perspective
 from starlette.websockets import WebSocket
 
+from turnout.serve.gate import Gate
 from turnout.serve.perspective_session import Session
 from turnout.serve.perspective_table import PerspectiveTable
 from turnout.tables.delta import ROW, Delta, merge
@@ -45,6 +47,7 @@ class PerspectiveTables:
         self._tables = {name: self._made(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
         self._sessions: dict[str, Session] = {}
+        self._gate = Gate()
         self._turns = _Turns()
         self._thread = threading.Thread(target=self._run, name="perspective", daemon=True)
 
@@ -75,7 +78,7 @@ class PerspectiveTables:
         self._wake.set()
         self._called.set()
         await asyncio.to_thread(self._turns.wait_for, turn, SETTLE_SECONDS)
-        session = Session(websocket, self.server, self._pool)
+        session = Session(websocket, self.server, self._pool, self._gate)
         if viewer is None:
             await session.run()
             return
@@ -109,10 +112,7 @@ class PerspectiveTables:
             began = time.monotonic()
             self._turns.begin()
             try:
-                changed = self._bring_up_to_date()
-                self.server.poll()
-                for table in changed:
-                    table.tidy()
+                self._bring_up_to_date()
             except Exception:  # a defect, but the viewers must not stand still for it
                 log.exception("A change could not be shown to the viewers")
             self._turns.end()
@@ -120,14 +120,22 @@ class PerspectiveTables:
             self._called.wait(max(LEAST_REST_SECONDS if self._viewers else UNWATCHED_REST_SECONDS, took))
             self._called.clear()
 
-    def _bring_up_to_date(self) -> list[PerspectiveTable]:
+    def _bring_up_to_date(self) -> None:
         with self._registry.at_once():
-            taken = {name: deltas[:] for name, deltas in self._pending.items() if deltas}
-            for name in taken:
-                self._pending[name].clear()
-        for name, deltas in taken.items():
-            self._tables[name].change(merge(deltas))
-        return [self._tables[name] for name in taken]
+            taken = {self._tables[name]: deltas[:] for name, deltas in self._pending.items() if deltas}
+            worn = {table: self._registry.snapshot(table.name).rows for table in taken if table.worn}
+            for deltas in self._pending.values():
+                deltas.clear()
+        # A table is empty while it is filled anew, until the poll: nobody may ask meanwhile.
+        with self._gate.closed() if worn else nullcontext():
+            for table, deltas in taken.items():
+                if table in worn:
+                    table.refill(worn[table])
+                else:
+                    table.change(merge(deltas))
+            self.server.poll()
+        for table in taken:
+            table.tidy()
 
 
 class _Turns:

@@ -8,6 +8,7 @@ from typing import Protocol
 import perspective
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from turnout.serve.gate import Gate
 from turnout.serve.outbox import FellBehind, Outbox
 from turnout.serve.perspective_requests import reads_only, unused_port
 
@@ -27,8 +28,9 @@ class _PerspectiveSession(Protocol):
 class Session:
     """One viewer's socket. Perspective answers from threads of its own."""
 
-    def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor) -> None:
-        self._websocket, self._server, self._pool = websocket, server, pool
+    def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, gate: Gate) -> None:
+        """Through the gate go its requests."""
+        self._websocket, self._server, self._pool, self._gate = websocket, server, pool, gate
         self._loop = asyncio.get_running_loop()
         self._answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
         self._unwanted, self._ended = asyncio.Event(), asyncio.Event()
@@ -70,9 +72,13 @@ class Session:
                 if not reads_only(request):
                     await self._websocket.close(POLICY_VIOLATION, "tables can only be read here")
                     return
-                await self._loop.run_in_executor(self._pool, session.handle_request, request)
+                await self._loop.run_in_executor(self._pool, self._handle, session, request)
         except (WebSocketDisconnect, KeyError):  # KeyError: text where bytes belong
             return
+
+    def _handle(self, session: _PerspectiveSession, request: bytes) -> None:
+        with self._gate.inside():
+            session.handle_request(request)
 
     async def _send(self) -> None:
         try:

@@ -23,6 +23,10 @@ class Delta:
     upserts: pl.DataFrame
     removes: pl.Series
 
+    def __len__(self) -> int:
+        """How many ids it speaks of."""
+        return self.upserts.height + self.removes.len()
+
     @classmethod
     def between(cls, old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> Self:
         """What turns `old` into `new`.
@@ -79,4 +83,6 @@ def _last_words(deltas: Sequence[Delta]) -> Collection[int]:
 
 
 def _picked(some: Rows, numbers: Sequence[int]) -> Rows:
-    return some if len(numbers) == len(some) else some[pl.Series(numbers, dtype=pl.UInt32)]
+    # Of all of them a copy, too: put together as they are, they would keep the memory of each of the deltas, which is
+    # 8 KiB a column, however short its texts.
+    return some.rechunk() if len(numbers) == len(some) else some[pl.Series(numbers, dtype=pl.UInt32)]

@@ -10,6 +10,11 @@ from turnout.tables.delta import ROW, Delta, apply, merge
 # table is, and a snapshot never has to merge more than a few dozen.
 TIER = 16
 
+# Of a row that came and went since, the changes still know the id. Once they know as many ids as the table has rows,
+# they are put into it: so what they take is bounded, and a change costs the same however large the table is. But not
+# before there are so many.
+FEWEST_PUT_IN = 10_000
+
 
 class LiveTable:
     """The rows of one public table, each with its id. Not thread-safe: the registry guards it."""
@@ -19,6 +24,7 @@ class LiveTable:
         self.columns = columns
         self._rows = pl.DataFrame(schema={ROW: pl.String(), **dtypes(columns)})
         self._tiers: list[list[Delta]] = []
+        self._known = 0
 
     def rows(self) -> pl.DataFrame:
         """All rows, those that changed last at the end."""
@@ -26,9 +32,16 @@ class LiveTable:
             oldest_first = [delta for tier in reversed(self._tiers) for delta in tier]
             self._rows = apply(self._rows, oldest_first)
             self._tiers = []
+            self._known = 0
         return self._rows
 
     def change(self, delta: Delta) -> None:
+        self._keep(delta)
+        self._known += len(delta)
+        if self._known > max(FEWEST_PUT_IN, self._rows.height):
+            self.rows()
+
+    def _keep(self, delta: Delta) -> None:
         for tier in self._tiers:
             tier.append(delta)
             if len(tier) < TIER:

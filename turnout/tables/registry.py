@@ -81,11 +81,7 @@ class Registry:
         with self._lock:
             if generation is not None and generation != self._generation:
                 return
-            changed = {
-                name: delta
-                for name, delta in deltas.items()
-                if not (delta.upserts.is_empty() and delta.removes.is_empty())
-            }
+            changed = {name: delta for name, delta in deltas.items() if len(delta)}
             for name, delta in changed.items():
                 self.table(name).change(delta)
             self._tell({name: Changed(self._generation, delta) for name, delta in changed.items()})
