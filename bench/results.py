@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bench.environments import HOME
 from bench.machine import Machine
+from turnout.errors import TurnoutError
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -31,7 +32,9 @@ class Results:
     question: str
     machine: Machine
     load_average_before: float
-    settings: dict[str, object]
+    quick: bool
+    """Only tried whether it runs."""
+    rounds: int = 0
     figures: dict[str, Figure] = field(default_factory=dict)
     values: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
     """Case -> system -> figure -> its values."""
@@ -49,6 +52,17 @@ class Results:
         machine = Machine(**kept.pop("machine"))
         figures = {name: Figure(**figure) for name, figure in kept.pop("figures").items()}
         return cls(machine=machine, figures=figures, **kept)
+
+    def go_on(self) -> None:
+        """Take over what is recorded, so that rounds are added to it. They must be of the same versions."""
+        file = self.file("json")
+        recorded = self.read(file) if file.exists() else None
+        if recorded is None:
+            return
+        if recorded.machine != self.machine:
+            raise TurnoutError(f"{file} is of {recorded.machine}, which is not this machine: {self.machine}.")
+        for name in ("rounds", "figures", "values", "systems", "failures"):
+            setattr(self, name, getattr(recorded, name))
 
     def add(self, case: str, system: str, figure: Figure, value: float | None) -> None:
         self.figures[figure.name] = figure
@@ -71,7 +85,7 @@ class Results:
 
     def file(self, suffix: str) -> Path:
         # What was only tried must not take the place of what was measured.
-        directory = HOME / "quick" if self.settings["quick"] else RESULTS
+        directory = HOME / "quick" if self.quick else RESULTS
         directory.mkdir(parents=True, exist_ok=True)
         return directory / f"{self.scenario}.{suffix}"
 
@@ -91,10 +105,9 @@ def show(results: Results, console: Console) -> None:
 
 def footer(results: Results) -> str:
     machine = results.machine
-    settings = ", ".join(f"{name} {value}" for name, value in results.settings.items())
     measured = (
         f"{machine.cores} cores, load average {results.load_average_before} before. Python {machine.python}, Java "
-        f"{machine.java}, Kafka {machine.kafka}; medians of all rounds (least – most); {settings}."
+        f"{machine.java}, Kafka {machine.kafka}; rounds: {results.rounds}, of which the medians (least – most)."
     )
     return "\n".join([measured, *(f"{system}: {about}" for system, about in results.systems.items())])
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.command import run, say
+from bench.machine import load_average, this_machine
 from bench.peers.peer import LATEST
 from bench.results import RESULTS, Figure, Results, show
 from bench.stage import Stage
@@ -68,6 +69,7 @@ def by_turns(stage: Stage) -> None:
                 seconds = running.until_right(expected[running.system.name], began_us, LIMIT_SECONDS)
                 stage.results.add(CASE, running.system.name, READ, workload.messages / seconds)
                 running.end()
+            stage.results.rounds += 1
 
 
 def ratio_of(results: Results) -> float:
@@ -104,7 +106,8 @@ def _smoke(console: Console, *, record: bool, quick: bool) -> int:
     parts = java_parts(partial(say, console))
     both = [turnout(), plain_spark(parts.spark, SPARK_PARTITIONS)]
     scenario = Scenario("A small backlog until the last row is right", by_turns)
-    results = measure("smoke", scenario, both, parts, QUICK_TURNS if quick else TURNS, quick, console)
+    results = Results("smoke", scenario.question, this_machine(parts), load_average(), quick)
+    measure(results, scenario, both, parts, QUICK_TURNS if quick else TURNS, console)
     show(results, console)
     ratio = ratio_of(results)
     console.print(f"By turns: {', '.join(f'{turn:.2f}' for turn in ratios_of(results))} times as fast.")

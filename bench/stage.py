@@ -113,7 +113,6 @@ class Stage:
     directory: Path
     systems: list[System]
     rounds: int
-    quick: bool
     say: Callable[[str], None]
     results: Results
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -121,6 +120,10 @@ class Stage:
     @property
     def bootstrap(self) -> str:
         return self.broker.bootstrap
+
+    @property
+    def quick(self) -> bool:
+        return self.results.quick
 
     def topics(self, partitions: int = 1) -> Topics:
         """Two that nobody has seen before."""
@@ -137,10 +140,12 @@ class Stage:
 
     def turns(self) -> Iterator[System]:
         """All systems, as often as there are rounds; every other round in the opposite order."""
-        for number in range(self.rounds):
-            self.say(f"Round {number + 1} of {self.rounds}")
+        for left in reversed(range(self.rounds)):
+            number = self.results.rounds
+            self.say(f"Round {number + 1} of {number + 1 + left}")
             systems = [system for system in self.systems if number == 0 or not system.slow]
             yield from reversed(systems) if number % 2 else systems
+            self.results.rounds += 1
 
     @contextmanager
     def trying(self, system: System, what: str) -> Iterator[None]:

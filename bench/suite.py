@@ -59,28 +59,28 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     parts = java_parts(partial(say, console))
     chosen = _chosen(systems(parts.spark), options.systems)
     for name in options.scenarios or SCENARIOS:
-        rounds = options.rounds or (1 if options.quick else SCENARIOS[name].rounds)
         scenario = SCENARIOS[name]
+        rounds = options.rounds or (1 if options.quick else scenario.rounds)
         its_systems = chosen if scenario.variants or options.systems else without_variants(chosen)
-        results = measure(name, scenario, its_systems, parts, rounds, options.quick, console)
+        results = Results(name, scenario.question, this_machine(parts), load_average(), options.quick)
+        if options.more:
+            results.go_on()
+        measure(results, scenario, its_systems, parts, rounds, console)
         show(results, console)
         console.print(f"Also in {results.write()} and {draw(results)}")
     return 0
 
 
 def measure(
-    name: str, scenario: Scenario, chosen: list[System], parts: JavaParts, rounds: int, quick: bool, console: Console
-) -> Results:
-    """One scenario, with a broker of its own."""
-    settings: dict[str, object] = {"rounds": rounds, "quick": quick}
-    results = Results(name, scenario.question, this_machine(parts), load_average(), settings)
+    results: Results, scenario: Scenario, chosen: list[System], parts: JavaParts, rounds: int, console: Console
+) -> None:
+    """So many rounds of one scenario, with a broker of its own."""
     with tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory, ExitStack() as stack:
         stack.callback(end_descendants, GRACE_SECONDS)
         tell = partial(say, console)
         broker = stack.enter_context(kafka(Path(directory), parts, tell))
         producer = stack.enter_context(Child("bench.producer", broker.bootstrap))
-        scenario.measure(Stage(broker, producer, Path(directory), chosen, rounds, quick, tell, results))
-    return results
+        scenario.measure(Stage(broker, producer, Path(directory), chosen, rounds, tell, results))
 
 
 def _chosen(known: list[System], names: str | None) -> list[System]:
@@ -97,6 +97,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)} (all)")
     parser.add_argument("--systems", metavar="NAME,…", help="only these")
     parser.add_argument("--rounds", type=at_least_1, help="how often each, by turns (by the scenario; 1 if quick)")
+    parser.add_argument("--more", action="store_true", help="add to the rounds that are recorded")
     parser.add_argument("--quick", action="store_true", help="small, to try whether it runs: no figures to quote")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.scenarios if name not in SCENARIOS]:

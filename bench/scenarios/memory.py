@@ -35,6 +35,7 @@ def memory(stage: Stage) -> None:
             )
             stage.producer.ask({**question})
             _note(stage, systems, f"{rate:,} messages a second", Figure(f"after {minute:.2g} min", "MB"), keys)
+    stage.results.rounds += 1
 
 
 def _started(stage: Stage, stack: ExitStack, topics: Topics) -> Sequence[tuple[System, Running]]:

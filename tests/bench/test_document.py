@@ -26,7 +26,7 @@ Words.
 
 def _backlog(**rates: list[float]) -> Results:
     machine = Machine(cores=2, turnout="", python="3", java=17, spark="", kafka="4", polars="")
-    results = Results("backlog", "How fast?", machine, 0.0, {"quick": True})
+    results = Results("backlog", "How fast?", machine, 0.0, quick=True)
     for system, values in rates.items():
         for value in values:
             results.add("1 partition", system.replace("_", "-").replace("42-7", "42.7"), RATE, value)

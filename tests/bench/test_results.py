@@ -1,6 +1,7 @@
 """Medians and spread of rounds, and that what went wrong is told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from rich.console import Console
 from bench import results as results_module
 from bench.machine import Machine
 from bench.results import Figure, Results, show, spread
+from turnout.errors import TurnoutError
 
 P50 = Figure("p50", "ms")
 
@@ -57,4 +59,24 @@ def test_failures_stand_under_the_tables_and_in_the_file(tmp_path: Path, monkeyp
 
 def _results() -> Results:
     machine = Machine(cores=2, turnout="", python="", java=17, spark="", kafka="", polars="")
-    return Results("scenario", "How fast?", machine, 0.0, {"quick": True})
+    return Results("scenario", "How fast?", machine, 0.0, quick=True)
+
+
+def test_rounds_are_added_to_those_of_the_same_versions_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results_module, "HOME", tmp_path)
+    first = _results()
+    first.go_on()  # there is nothing to go on from
+    first.add("case", "turnout", P50, 10.0)
+    first.fail("pathway", "not installed")
+    first.rounds = 1
+    first.write()
+
+    second = _results()
+    second.go_on()
+    second.add("case", "turnout", P50, 20.0)
+    assert second.values["case"]["turnout"] == {P50.name: [10.0, 20.0]}
+    assert (second.rounds, second.failures) == (1, {"pathway": ["not installed"]})
+
+    other = replace(_results(), machine=replace(first.machine, cores=64))
+    with pytest.raises(TurnoutError, match="not this machine"):
+        other.go_on()

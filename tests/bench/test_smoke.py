@@ -113,7 +113,7 @@ class _Parts:
 
 def _results(ours: list[float], theirs: list[float]) -> Results:
     machine = Machine(cores=2, turnout="", python="", java=17, spark="", kafka="", polars="")
-    results = Results("smoke", "How fast?", machine, 0.0, {"quick": True})
+    results = Results("smoke", "How fast?", machine, 0.0, quick=True)
     for name, values in ((OURS, ours), (THEIRS, theirs)):
         for value in values:
             results.add(CASE, name, READ, value)

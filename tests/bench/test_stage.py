@@ -4,6 +4,8 @@ from typing import Any, cast
 
 import pytest
 
+from bench.machine import Machine
+from bench.results import Results
 from bench.seen import Seen
 from bench.stage import Stage, until_it_fails
 from bench.systems import Program, System, without_variants
@@ -14,11 +16,23 @@ def _system(name: str, program: str = "", **more: bool) -> System:
     return System(name, Program("bench.peers", environment=program or name), **more)
 
 
-def test_turns_alternate_and_who_is_slow_has_one_in_the_first_round_only() -> None:
+def _stage(systems: list[System], rounds: int) -> Stage:
     nothing = cast(Any, None)
-    systems = [_system("a"), _system("b", slow=True), _system("c")]
-    stage = Stage(nothing, nothing, nothing, systems, 3, False, list[str]().append, nothing)
+    machine = Machine(cores=2, turnout="", python="3", java=17, spark="", kafka="4", polars="")
+    results = Results("backlog", "How fast?", machine, 0.0, quick=True)
+    return Stage(nothing, nothing, nothing, systems, rounds, list[str]().append, results)
+
+
+def test_turns_alternate_and_who_is_slow_has_one_in_the_first_round_only() -> None:
+    stage = _stage([_system("a"), _system("b", slow=True), _system("c")], rounds=3)
     assert [system.name for system in stage.turns()] == ["a", "b", "c", "c", "a", "a", "c"]
+    assert stage.results.rounds == 3
+
+
+def test_rounds_that_are_added_go_on_where_the_others_ended() -> None:
+    stage = _stage([_system("a"), _system("b", slow=True), _system("c")], rounds=2)
+    stage.results.rounds = 1
+    assert [system.name for system in stage.turns()] == ["c", "a", "a", "c"]
 
 
 def test_variants_of_a_program_are_left_out_and_other_programs_are_not() -> None:
