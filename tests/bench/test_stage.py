@@ -12,8 +12,8 @@ from bench.systems import Program, System, without_variants
 from turnout.errors import TurnoutError
 
 
-def _system(name: str, program: str = "", **more: bool) -> System:
-    return System(name, Program("bench.peers", environment=program or name), **more)
+def _system(name: str, program: str = "", *, slow: bool = False) -> System:
+    return System(name, Program("bench.peers", environment=program or name), slow=slow)
 
 
 def _stage(systems: list[System], rounds: int) -> Stage:

@@ -22,6 +22,7 @@ from turnout.serve import perspective_table
 from turnout.serve.gate import Gate
 from turnout.serve.perspective_requests import MAKE_PORT, READING, asked, reads_only, unused_port
 from turnout.serve.perspective_session import POLICY_VIOLATION, TRY_AGAIN_LATER, Session
+from turnout.serve.perspective_table import PerspectiveTable
 from turnout.service import Service
 
 WRITING = frozenset(
@@ -403,13 +404,13 @@ def test_no_viewer_sees_that_a_worn_table_is_filled_anew(
 ) -> None:
     monkeypatch.setattr(perspective_table, "FEWEST_WORN", 1)
     monkeypatch.setattr(perspective_table, "TIMES_WORN", 1)
-    refills = []
-    refill = perspective_table.PerspectiveTable.refill
-    monkeypatch.setattr(
-        perspective_table.PerspectiveTable,
-        "refill",
-        lambda table, rows: (refills.append(table.name), refill(table, rows)),
-    )
+    refills, refill = list[str](), PerspectiveTable.refill
+
+    def noted(table: PerspectiveTable, rows: pl.DataFrame) -> None:
+        refills.append(table.name)
+        refill(table, rows)
+
+    monkeypatch.setattr(PerspectiveTable, "refill", noted)
     rows = [(str(number), number) for number in range(1_000)]
     change(service, rows)
     view, fewest, told = viewer.table().view(), set[int](), 0

@@ -82,7 +82,7 @@ def test_rows_that_come_and_go_for_long_leave_nothing_behind() -> None:
 
 
 def _replaced(number: int) -> Delta:
-    row = {f"row number {number}": (number, "a text that is not short")}
+    row: Rows = {f"row number {number}": (number, "a text that is not short")}
     return delta(row, removes=[f"row number {number - 1}"] if number else [])
 
 
