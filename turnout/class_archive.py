@@ -17,6 +17,9 @@ from turnout.java import Java
 # Of classes that cannot be archived, and of an archive that does not fit, the JVM would tell on its output.
 _QUIET = "-Xlog:cds*=error"
 
+_FORM = "2"
+"""Part of the names: raised when class paths are put together in another way, which earlier archives do not fit."""
+
 
 @dataclass(frozen=True)
 class ClassArchive:
@@ -50,5 +53,5 @@ class ClassArchive:
 def class_archive(folder: Path, name: str, java: Java, jars: Iterable[Path]) -> ClassArchive:
     """It fits one build of Java, and one class path as it is now, only."""
     files = [f"{jar} {jar.stat().st_mtime_ns}" for jar in jars]
-    fits = hashlib.sha256("\n".join([java.build, *files]).encode()).hexdigest()[:16]
+    fits = hashlib.sha256("\n".join([_FORM, java.build, *files]).encode()).hexdigest()[:16]
     return ClassArchive(folder / f"{name}-{fits}.jsa")

@@ -112,14 +112,19 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
 
 def spark_archive(java: Java, jars: Sequence[Path]) -> ClassArchive:
     """In the Python environment, which has most of the classes, and takes it along when it goes."""
-    shipped = sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar"))
-    return class_archive(Path(sys.prefix, "share", "turnout"), "spark", java, [*jars, *shipped])
+    return class_archive(Path(sys.prefix, "share", "turnout"), "spark", java, class_path(jars))
+
+
+def class_path(jars: Sequence[Path]) -> list[Path]:
+    """Spark's own jars by name. Spark itself says `jars/*`, which Java reads in the order of the file system: another
+    one, as where an image is unpacked, has another order, and then the archive does not fit."""
+    return [*jars, *sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar"))]
 
 
 def _with_jars(settings: Mapping[str, str], master: str, jars: Sequence[Path]) -> dict[str, str]:
     """Where Spark finds its Kafka connector."""
     if master.startswith("local"):  # on the class path itself, of which there is an archive
-        paths, ours = settings.get("spark.driver.extraClassPath"), os.pathsep.join(map(str, jars))
+        paths, ours = settings.get("spark.driver.extraClassPath"), os.pathsep.join(map(str, class_path(jars)))
         return {"spark.driver.extraClassPath": f"{paths}{os.pathsep}{ours}" if paths else ours}
     return {"spark.jars": ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])}
 
