@@ -79,7 +79,7 @@ def logged(turnout: Turnout) -> None:
 
 def test_the_help_shows_every_command() -> None:
     shown = run("--help").output
-    for command in ("demo", "run", "switch", "undo", "status", "tail", "logs", "check", "config"):
+    for command in ("demo", "run", "samples", "switch", "undo", "status", "tail", "logs", "check", "config"):
         assert f"│ {command} " in shown
         assert run(command, "--help").exit_code == 0
 
@@ -197,7 +197,7 @@ def test_nothing_to_undo_is_one_clear_line(switching: Switching) -> None:
 
 def test_a_mistake_in_the_config_is_one_clear_message(tmp_path: Path) -> None:
     (tmp_path / "turnout.yaml").write_text("serve: {port: many}\n")
-    for command in (["status"], ["switch", "--join", "left"], ["undo"], ["run"], ["demo"], ["config"]):
+    for command in (["status"], ["switch", "--join", "left"], ["undo"], ["run"], ["demo"], ["samples"], ["config"]):
         result = run(*command)
         assert result.exit_code == 1
         assert result.stderr == "Error: turnout.yaml:1: serve.port: 'many' is not a whole number\n"

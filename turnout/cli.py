@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from turnout import __version__
 from turnout.commands import running, setup, showing
+from turnout.commands.samples import samples
 from turnout.commands.switch import SwitchCommand, switch, undo
 from turnout.errors import TurnoutError
 
@@ -54,6 +55,7 @@ _RUN, _WATCH, _SETUP = "Run it", "Switch and watch a running one", "Set it up"
 
 app.command(rich_help_panel=_RUN)(running.demo)
 app.command(rich_help_panel=_RUN)(running.run)
+app.command(rich_help_panel=_RUN)(samples)
 app.command(rich_help_panel=_WATCH, cls=SwitchCommand)(switch)
 app.command(rich_help_panel=_WATCH)(undo)
 app.command(rich_help_panel=_WATCH)(showing.status)

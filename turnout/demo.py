@@ -73,11 +73,16 @@ def clean(state_dir: Path) -> None:
     state_dir.mkdir(parents=True)
 
 
+def create_topics(config: Config) -> None:
+    """The control topic and both pairs; those that are there already stay as they are."""
+    Cluster(config.control.kafka or config.kafka).create_topics([config.control.topic])
+    samples = [topic for pair in topic_pairs(config) for topic in (pair.left, pair.right)]
+    Cluster(config.kafka).create_topics(samples, 1, SAMPLE_TOPIC)
+
+
 def prepare(config: Config) -> None:
     """The topics, and a file by which other commands find this demo."""
-    cluster = Cluster(config.kafka)
-    cluster.create_topics([config.control.topic])
-    cluster.create_topics([topic for pair in topic_pairs(config) for topic in (pair.left, pair.right)], 1, SAMPLE_TOPIC)
+    create_topics(config)
     (config.state_dir / FILE_NAME).write_text(to_yaml(config.masked()), "utf-8")
 
 
