@@ -8,8 +8,8 @@ ARGS ?=
 SCENARIOS := freshness sustained backlog start hot growth viewers memory
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check format bench bench-smoke bench-latency bench-switch bench-page bench-document \
-	$(SCENARIOS:%=bench-%) lock clean
+.PHONY: help demo test torture check check-deploy format bench bench-smoke bench-latency bench-switch bench-page \
+	bench-document $(SCENARIOS:%=bench-%) lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -30,6 +30,9 @@ check: .venv/.ready-dev node_modules/.ready ## formatting, lint, types
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m mypy
 	@npm run --silent check
+
+check-deploy: .venv/.ready-dev ## what is in deploy/, as far as that goes without Docker and Kubernetes (needs Go)
+	@scripts/check-deploy
 
 format: .venv/.ready-dev node_modules/.ready ## format the code and mend what the linter can mend
 	@$(PYTHON_IN_VENV) -m ruff format .

@@ -1,0 +1,23 @@
+"""Configurations of deploy/ as Turnout reads them."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import yaml
+
+from turnout.config import Config, ServeConfig, load
+
+TOKEN_HASHES = MappingProxyType(
+    {"OPERATOR_TOKEN_HASH": "sha256:" + "0" * 64, "PROMETHEUS_TOKEN_HASH": "sha256:" + "1" * 64}
+)
+
+
+def loaded(text: str, env: Mapping[str, str] = TOKEN_HASHES) -> Config:
+    content = yaml.load(text, yaml.BaseLoader)  # texts only: for the others `on`, as in join.on, means true
+    content["serve"] = {key: value for key, value in content["serve"].items() if key in ServeConfig.model_fields}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "turnout.yaml")
+        file.write_text(yaml.safe_dump(content))
+        return load(file, env=env)
