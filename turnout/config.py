@@ -54,6 +54,11 @@ class Trigger(StrEnum):
     MICROBATCH = "microbatch"
 
 
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 def _one_of(choices: type[StrEnum], noun: str) -> BeforeValidator:
     """Takes one of the words of an enum, and says which they are where it is none of them."""
 
@@ -179,6 +184,17 @@ class SwitchConfig(_Section):
 class ServeConfig(_Section):
     host: Text = Field(default="127.0.0.1", description="the address to listen on; 0.0.0.0 is every one of the machine")
     port: int = Field(default=8400, ge=0, le=65535, description="the port of the page and the API; 0 takes a free one")
+    stale_seconds: Seconds = Field(
+        default=0,
+        ge=0,
+        description="how long messages may wait, none coming into the tables, until `/readyz` says 503; 0: for ever",
+    )
+
+
+class LogConfig(_Section):
+    format: Annotated[LogFormat, _one_of(LogFormat, "a format")] = Field(
+        default=LogFormat.TEXT, description="how log lines are written: for a person, or as one JSON object each"
+    )
 
 
 @dataclass(frozen=True)
@@ -212,6 +228,7 @@ class Config(_Section):
     spark: SparkConfig = Field(default=SparkConfig(), description="how Spark runs")
     switch: SwitchConfig = Field(default=SwitchConfig(), description="how generations follow each other")
     serve: ServeConfig = Field(default=ServeConfig(), description="where the page and the API are served")
+    log: LogConfig = Field(default=LogConfig(), description="how log lines are written")
     state_dir: Annotated[Path, BeforeValidator(_directory)] = Field(
         default=Path(".turnout"), description="the directory of everything that outlives a restart"
     )

@@ -2,13 +2,18 @@
 
 import gc
 import logging
+import os
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from turnout.behind import Behind
 from turnout.changelog.freshness import Freshness
+from turnout.changelog.intake import Intake
 from turnout.config import Config
 from turnout.control.listener import ControlListener
 from turnout.control.message import compose
@@ -19,7 +24,9 @@ from turnout.kafka.client import Cluster, Publisher
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.kafka.keeper import Keeper
 from turnout.kafka.link import NoAnswer
+from turnout.lookout import Lookout
 from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.moves import Moves
 from turnout.orchestrator.orchestrator import History, Orchestrator
 from turnout.orchestrator.parts import CONTROL, Status, Trouble
 from turnout.orchestrator.preview import Preview
@@ -30,10 +37,9 @@ from turnout.pipeline.running import RunningPipeline
 from turnout.pipeline.session import start_session
 from turnout.pipeline.spark_host import SparkHost
 from turnout.schema import Topics
+from turnout.staleness import Look, Staleness
 from turnout.tables.public import PublicTables, control_fields
 
-LAG_SECONDS = 2.0
-"""For Kafka to tell where a topic ends: with one that does not answer, the status is wanted all the more."""
 NEW_OBJECTS = 50_000
 """Until the collector of cycles looks through them; 700 (2,000 in newer Pythons) is the default."""
 STILL_STARTING = "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
@@ -60,6 +66,9 @@ class Service:
         self._listener: ControlListener | None = None
         self._data: Cluster | None = None
         self._publisher: Publisher | None = None
+        self.intake = Intake()
+        self.staleness = Staleness(time.monotonic)
+        self._lookout = Lookout(self.look)
         self.failure: TurnoutError | None = None
         """What keeps it from starting: it will not try again."""
         self._stopping = threading.Event()
@@ -79,6 +88,7 @@ class Service:
     def stop(self) -> None:
         """End everything; the next start resumes from here. Also while it is still starting."""
         self._stopping.set()
+        self._lookout.stop()
         if self._starter.is_alive():
             self._starter.join()
         if self._listener is not None:
@@ -95,6 +105,39 @@ class Service:
     @property
     def ready(self) -> bool:
         return self._orchestrator is not None and self._orchestrator.live is not None
+
+    def stale(self) -> Sequence[str]:
+        """Why the tables are older than they may be (`serve.stale_seconds`); nothing if they are not."""
+        most_seconds = self.config.serve.stale_seconds
+        return self.staleness.reasons(most_seconds) if most_seconds else ()
+
+    @property
+    def healthy(self) -> bool:
+        """Does the pipeline of what is shown run?"""
+        return self._orchestrator is not None and self._orchestrator.healthy
+
+    @property
+    def lingering(self) -> int:
+        return self._orchestrator.lingering if self._orchestrator is not None else 0
+
+    @property
+    def moves(self) -> Moves:
+        return self._orchestrator.moves if self._orchestrator is not None else Moves()
+
+    @property
+    def restarts(self) -> dict[str, int]:
+        """Process -> how often it had to be started again; of the broker only where there is one of our own."""
+        broker = {"broker": self._keeper.restarts} if self._keeper is not None else {}
+        return {"spark": self._spark.restarts, **broker}
+
+    @property
+    def processes(self) -> dict[str, int]:
+        """Name -> process id, of those that run: this one, Spark's and the embedded broker's."""
+        found = {"turnout": os.getpid(), "spark": self._spark.pid}
+        with suppress(KafkaError):  # it has just ended
+            if self._broker is not None and self._broker.alive:
+                found["broker"] = self._broker.pid
+        return {name: pid for name, pid in found.items() if pid is not None}
 
     def publish_control(self, value: bytes) -> str:
         """Publish a control message; its id in the control table."""
@@ -136,13 +179,27 @@ class Service:
 
     def lag(self) -> dict[str, int | None]:
         """Data topic -> how many of its messages are not in the tables yet; None: unknown."""
-        live = self._live_pipeline()
-        if live is None:
-            return {}
-        lag: dict[str, int | None] = dict.fromkeys((live.topics.left, live.topics.right))
+        behind = self._behind()
+        return self._lag(behind) if behind is not None else {}
+
+    def messages_read(self) -> dict[str, int]:
+        """Data topic -> how many of its messages have come into the tables since its pipeline began."""
+        behind = self._behind()
+        return {topic: behind.read(topic) for topic in behind.topics} if behind is not None else {}
+
+    def look(self) -> None:
+        """See whether messages wait, and for how long."""
+        behind = self._behind()
+        looks: dict[str, Look] = {}
+        if behind is not None:
+            looks = {topic: behind.look(topic, lag) for topic, lag in self._lag(behind).items()}
+        self.staleness.note(looks, lambda topic: behind is None or behind.is_unread(topic))
+
+    def _lag(self, behind: Behind) -> dict[str, int | None]:
+        lag: dict[str, int | None] = dict.fromkeys(behind.topics)
         for topic in lag:
             try:
-                lag[topic] = self._lag_of(topic, live)
+                lag[topic] = behind.lag(topic)
             except NoAnswer:
                 break  # somebody waits for what we say: one time-out is enough
             except KafkaError:
@@ -153,12 +210,9 @@ class Service:
         live = self._orchestrator.live if self._orchestrator else None
         return live.pipeline if live is not None and isinstance(live.pipeline, RunningPipeline) else None
 
-    def _lag_of(self, topic: str, pipeline: RunningPipeline) -> int:
-        assert self._data is not None
-        seen, starts = pipeline.changelog.progress.seen(), pipeline.manifest.starts[topic]
-        ends = self._data.end_offsets(topic, LAG_SECONDS)
-        next_offsets = {part: max(seen.get((topic, part), -1) + 1, starts.get(str(part), 0)) for part in ends}
-        return sum(max(0, end - next_offsets[partition]) for partition, end in ends.items())
+    def _behind(self) -> Behind | None:
+        live = self._live_pipeline()
+        return Behind(self._data, live) if live is not None and self._data is not None else None
 
     def _start_parts(self) -> None:
         try:
@@ -174,6 +228,7 @@ class Service:
             )
             if not self._stopping.is_set():
                 self._start_control(self._data, bus, control)
+                self._lookout.start()
                 _settle()
         except TurnoutError as error:
             self._fail(error)
@@ -204,7 +259,7 @@ class Service:
             self._fail(error)
 
     def _start_control(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
-        builder = PipelineBuilder(self.config, self._spark.session, data, bus, self.tables.rejected)
+        builder = PipelineBuilder(self.config, self._spark.session, data, bus, self.tables.rejected, self.intake)
         orchestrator = self._orchestrator = Orchestrator(
             self._default,
             control_fields(self.config),

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from turnout.loglines import print_line
+from turnout.config import LogFormat
+from turnout.loglines import json_line, print_line
 
 LOGGERS = {"turnout": logging.INFO, "uvicorn": logging.WARNING}
 """Whose lines are shown, from which level on."""
@@ -19,10 +20,12 @@ SILENT = logging.CRITICAL + 1
 
 
 class Terminal(logging.Handler):
-    """On a TTY a turning wheel below the lines says what is waited for, until `settled`."""
+    """On a TTY a turning wheel below the lines says what is waited for, until `settled`. In JSON every line is an
+    object, what is said to a person too."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, log_format: LogFormat = LogFormat.TEXT) -> None:
         super().__init__()
+        self._json = log_format is LogFormat.JSON
         self._console = console or Console(highlight=False)
         self._wheel: Status | None = None
 
@@ -45,7 +48,7 @@ class Terminal(logging.Handler):
 
     def progress(self, text: str) -> None:
         """Something that takes its time begins."""
-        if not self._console.is_terminal:
+        if self._json or not self._console.is_terminal:
             self.say(text)
         elif self._wheel is None:
             self._wheel = self._console.status(Text(text))
@@ -67,17 +70,30 @@ class Terminal(logging.Handler):
 
     def say(self, text: str) -> None:
         """Something for a person to read."""
+        if self._json:
+            self._write_json(logging.LogRecord("turnout", logging.INFO, "", 0, text.strip(), (), None))
+            return
         self._console.print(Text(text), soft_wrap=True)
         self._console.file.flush()
 
+    def _write_json(self, record: logging.LogRecord) -> None:
+        self._console.file.write(json_line(record) + "\n")
+        self._console.file.flush()
+
     def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._emit(record)
+        except OSError:  # nobody reads any more; the lines are in the table of log lines too
+            self.setLevel(SILENT)
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        if self._json:
+            self._write_json(record)
+            return
         message = record.getMessage()
         if self._wheel is not None and record.levelno == logging.INFO:
             self._wheel.update(Text(f"{message} …"))
         if record.exc_info:
             message += "\n" + logging.Formatter().formatException(record.exc_info)
-        try:
-            print_line(self._console, datetime.fromtimestamp(record.created, UTC), record.levelname, message)
-            self._console.file.flush()
-        except OSError:  # nobody reads any more; the lines are in the table of log lines too
-            self.setLevel(SILENT)
+        print_line(self._console, datetime.fromtimestamp(record.created, UTC), record.levelname, message)
+        self._console.file.flush()

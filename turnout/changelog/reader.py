@@ -9,6 +9,7 @@ import orjson
 import polars as pl
 
 from turnout.changelog.freshness import FreshnessMeter
+from turnout.changelog.intake import Intake
 from turnout.changelog.progress import Position, Progress
 from turnout.changelog.record import origins
 from turnout.changelog.store import Store, Watcher
@@ -35,10 +36,12 @@ class ChangelogReader:
         schema: JoinSchema,
         on_rejected: Callable[[list[Rejected]], None],
         on_failure: Callable[[Exception], None],
+        intake: Intake,
     ) -> None:
         self._bus, self._changelog_topic, self._rejected_topic = bus, changelog_topic, rejected_topic
         self._data_topics = data_topics
         self._on_rejected, self._on_failure = on_rejected, on_failure
+        self._intake = intake
         self._store = Store(schema)
         self._lock = threading.Lock()
         self._watcher: Watcher | None = None
@@ -101,6 +104,7 @@ class ChangelogReader:
                 if self._watcher is not None:
                     self._watcher.changed(change)
                 self.freshness.note(change.new, shown=self._watcher is not None)
+            self._intake.note(len(records), change and change.new, shown=self._watcher is not None)
         self.progress.note(records, self._worked_on)
 
     def _take_rejected(self, records: list[Record]) -> None:

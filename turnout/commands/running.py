@@ -129,7 +129,7 @@ def _attended(settings: "Config") -> Iterator[_Desk]:
     from turnout.ending import Ending
     from turnout.terminal import Terminal
 
-    listener, terminal = listen(settings.serve), Terminal()
+    listener, terminal = listen(settings.serve), Terminal(log_format=settings.log.format)
     with Ending(terminal.stopping) as ending:
         ending.callback(terminal.settled)
         terminal.listen()

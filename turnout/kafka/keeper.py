@@ -18,6 +18,8 @@ class Keeper:
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
+        self.restarts = 0
+        """How often the broker was started again."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="broker keeper", daemon=True)
 
@@ -46,5 +48,6 @@ class Keeper:
         except KafkaError as error:
             log.error("The embedded Kafka broker does not start again, will try later: %s", error)
             return False
+        self.restarts += 1
         log.info("The embedded Kafka broker runs again")
         return True

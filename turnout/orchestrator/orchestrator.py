@@ -18,6 +18,8 @@ from turnout.errors import ControlRejected, TurnoutError
 from turnout.orchestrator.clerk import Clerk
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.generation import Generation, Lingering
+from turnout.orchestrator.moves import Build as BuildMove
+from turnout.orchestrator.moves import Moves, Outcome
 from turnout.orchestrator.parts import (
     CONTROL,
     Build,
@@ -88,6 +90,7 @@ class Orchestrator:
         self._fields, self._clerk = fields, Clerk(fields, builder.missing)
         self._inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._lifecycle = Lifecycle()
+        self.moves = Moves()
         self._desired = default
         self._past = Past(default)
         self._pending: ControlMessage | None = None  # the message that the desired state comes from, until applied
@@ -124,6 +127,16 @@ class Orchestrator:
     @property
     def live(self) -> Generation | None:
         return self._live
+
+    @property
+    def healthy(self) -> bool:
+        """Does the pipeline of what is shown run?"""
+        return self._live is not None and self._healthy
+
+    @property
+    def lingering(self) -> int:
+        """How many old generations go on."""
+        return len(list(self._lingering))
 
     @property
     def previous(self) -> Desired | None:
@@ -231,6 +244,7 @@ class Orchestrator:
         try:
             desired, ignored = self._clerk.resolve(message.value, self._desired)
         except ControlRejected as rejected:
+            self.moves.outcomes[Outcome.REJECTED] += 1
             self._reject(message, str(rejected))
             return
         if ignored:
@@ -243,14 +257,17 @@ class Orchestrator:
             self._public.outcome(self._pending, "superseded")
             log.info("Control message %s is superseded by %s", self._pending.id, message.id)
             self._pending = None
+            self.moves.answered(Outcome.SUPERSEDED, self._clock())
         if self._shows(desired):
             self._desired = desired
+            self.moves.outcomes[Outcome.NO_CHANGE] += 1
             self._applied(message, "no change")
             log.info("No change: %s is live already", desired)
             self._say(self._lifecycle.state, f"no change: {desired} is live already")
             return
         log.info("Changed: %s to %s", self._desired, desired)
         self._desired, self._pending = desired, message
+        self.moves.asked(self._clock())
         self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
 
     def _reject(self, message: ControlMessage, reason: str) -> None:
@@ -286,7 +303,7 @@ class Orchestrator:
         elif self._live is not None and self._healthy and self._live.desired.topics == topics:
             self._swap(self._live.pipeline)
         elif (pipeline := self._lingering.take(topics)) is not None:
-            log.info("Going back to lingering pipeline %s on %s", pipeline.id, topics)
+            log.info("Going back to lingering pipeline %s on %s", pipeline.id, topics, extra={"pipeline": pipeline.id})
             self._swap(pipeline)
         elif self._retry_at is None:
             self._begin()
@@ -300,10 +317,11 @@ class Orchestrator:
     def _deadline(self) -> float:
         return self._clock() + self._settings.ready_timeout_seconds
 
-    def _cancel(self, why: str) -> None:
+    def _cancel(self, why: str, move: BuildMove = BuildMove.GIVEN_UP) -> None:
         if self._attempt is not None:
             attempt, self._attempt = self._attempt, None
             attempt.build.cancel()
+            self.moves.builds[move] += 1
             log.info("Gave up building on %s: %s", attempt.topics, why)
 
     def _cancel_outdated(self) -> None:
@@ -322,11 +340,14 @@ class Orchestrator:
                 self._say(State.CATCHING_UP, f"catching up with {self._attempt.topics}")
             case Ready():
                 self._attempt = None
+                self.moves.builds[BuildMove.READY] += 1
                 self._troubles.pop(event.pipeline.id, None)  # of one that died, and that this one goes on from
-                log.info("Ready: pipeline %s on %s", event.pipeline.id, event.pipeline.topics)
+                about = {"pipeline": event.pipeline.id}
+                log.info("Ready: pipeline %s on %s", event.pipeline.id, event.pipeline.topics, extra=about)
                 self._swap(event.pipeline)
             case Failed():
                 self._attempt = None
+                self.moves.builds[BuildMove.FAILED] += 1
                 self._on_failed(event.reason)
 
     def _swap(self, pipeline: Pipeline) -> None:
@@ -346,7 +367,8 @@ class Orchestrator:
         crash_point(CrashPoint.SWAPPED)
         was_healthy, self._healthy = self._healthy, True
         self._live, self._restore = Generation(number, target, pipeline), None
-        log.info("Swapped %s to %s, generation %d", old.desired if old else "nothing", target, number)
+        about = {"generation": number, "pipeline": pipeline.id}
+        log.info("Swapped %s to %s, generation %d", old.desired if old else "nothing", target, number, extra=about)
         self._settle()
         if old is None:
             self._forget_earlier_run()
@@ -365,7 +387,8 @@ class Orchestrator:
         if not healthy:
             pipeline.retire()
             return
-        log.info("Lingering: pipeline %s on %s for %g s", pipeline.id, pipeline.topics, self._settings.linger_seconds)
+        seconds, about = self._settings.linger_seconds, {"pipeline": pipeline.id}
+        log.info("Lingering: pipeline %s on %s for %g s", pipeline.id, pipeline.topics, seconds, extra=about)
         self._lingering.add(pipeline, self._clock())
         crash_point(CrashPoint.LINGERING)
 
@@ -377,6 +400,7 @@ class Orchestrator:
             return
         self._past = self._past.applied(self._desired)
         if self._pending is not None or self._last_applied_ms is None:
+            self.moves.answered(Outcome.APPLIED, self._clock())
             self._applied(self._pending, "applied")
             self._pending = None
         self._rest()
@@ -404,6 +428,7 @@ class Orchestrator:
             return
         self._desired = self._live.desired
         if self._pending is not None:  # not sooner: whoever hears of it may undo at once
+            self.moves.answered(Outcome.FAILED, self._clock())
             self._public.outcome(self._pending, f"rejected: {reason}")
             self._pending = None
         if self._healthy:
@@ -420,12 +445,13 @@ class Orchestrator:
     def _on_died(self, event: Died) -> None:
         if self._live is not None and event.pipeline == self._live.pipeline.id and self._healthy:
             self._healthy = False
-            log.error("The live pipeline died: %s", event.reason)
+            about = {"generation": self._live.number, "pipeline": event.pipeline}
+            log.error("The live pipeline died: %s", event.reason, extra=about)
             self._live.pipeline.stop()
             if self._attempt is None:
                 self._degrade(event.reason)
         elif (pipeline := self._lingering.drop(event.pipeline)) is not None:
-            log.warning("A lingering pipeline died: %s", event.reason)
+            log.warning("A lingering pipeline died: %s", event.reason, extra={"pipeline": event.pipeline})
             pipeline.retire()
 
     def _on_trouble(self, event: Trouble) -> None:
@@ -458,7 +484,7 @@ class Orchestrator:
             self._attempt.deadline = self._deadline()
         if self._attempt is not None and self._attempt.deadline <= now:
             trouble = self._attempt.build.trouble
-            self._cancel("not ready in time")
+            self._cancel("not ready in time", BuildMove.FAILED)
             why = f"not ready in {self._settings.ready_timeout_seconds:g} s (switch.ready_timeout_seconds)"
             self._on_failed(f"{why}: {trouble}" if trouble else why)
         for pipeline in self._lingering.due(now):

@@ -5,6 +5,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from turnout.changelog.intake import Intake
 from turnout.changelog.reader import ChangelogReader, Rejected
 from turnout.config import Config, Trigger
 from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
@@ -40,9 +41,10 @@ class PipelineBuilder:
         data: Cluster,
         bus: Cluster,
         on_rejected: Callable[[list[Rejected]], None],
+        intake: Intake | None = None,
     ) -> None:
         self.session, self._data, self._bus = spark, data, bus
-        self._on_rejected = on_rejected
+        self._on_rejected, self._intake = on_rejected, intake or Intake()
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
         self._manifests = Manifests(config.state_dir)
         self._leavings = Leavings(self._manifests, bus)
@@ -96,6 +98,7 @@ class PipelineBuilder:
             self._schema,
             self._on_rejected,
             on_lost,
+            self._intake,
         )
         checkpoint = self._manifests.checkpoint(manifest)
         query = Pipeline(self.session(), plan, checkpoint, self._schema, self._options(), self._trigger)
@@ -138,4 +141,4 @@ class PipelineBuilder:
 
     def delete(self, manifest: Manifest, done: str) -> None:
         self._leavings.condemn(manifest)
-        self.cleanup.add(Chore(None, lambda: self._leavings.delete(manifest), done))
+        self.cleanup.add(Chore(None, lambda: self._leavings.delete(manifest), done, manifest.id))

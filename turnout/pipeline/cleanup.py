@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turnout.errors import TurnoutError
 
@@ -27,8 +27,13 @@ class Chore:
     delete: Callable[[], None] | None
     done: str
     """What there is to say when all of it is done."""
+    pipeline: str
+    """The id of the one that it is about."""
     again: bool = False
     """It was tried before."""
+
+    def say_done(self) -> None:
+        log.info(self.done, extra={"pipeline": self.pipeline})
 
 
 class Cleanup:
@@ -87,16 +92,16 @@ class Cleanup:
         if chore.stop is not None:
             self._stop(chore.stop)
         if chore.delete is None:
-            log.info(chore.done)
+            chore.say_done()
             return
         try:
             chore.delete()
         except TurnoutError as error:
             if not chore.again:  # say it once
                 log.warning("What a pipeline left cannot be cleaned up yet, trying again: %s", error)
-            self._left.append(Chore(None, chore.delete, chore.done, again=True))
+            self._left.append(replace(chore, stop=None, again=True))
         else:
-            log.info(chore.done)
+            chore.say_done()
 
     def _stop(self, stop: Callable[[], None]) -> None:
         try:

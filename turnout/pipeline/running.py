@@ -1,11 +1,13 @@
 """A pipeline that runs: its query, the reader of its changelog, and those who look after its topics."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from turnout.changelog.reader import ChangelogReader
 from turnout.crash_points import CrashPoint, crash_point
 from turnout.kafka.client import Cluster
 from turnout.kafka.topic_watch import TopicWatch
+from turnout.pipeline.checkpoint import Committed, committed
 from turnout.pipeline.cleanup import Chore, Cleanup
 from turnout.pipeline.manifest import Manifest, Manifests, Shown
 from turnout.pipeline.pipeline import Pipeline
@@ -29,6 +31,11 @@ class Leavings:
 
     def condemn(self, manifest: Manifest) -> None:
         self._manifests.condemn(manifest)
+
+    def committed(self, manifest: Manifest) -> Committed:
+        with suppress(OSError, ValueError):  # Spark writes and removes these files meanwhile
+            return committed(self._manifests.checkpoint(manifest))
+        return {}
 
     def mark_shown(self, manifest: Manifest, shown: Shown) -> None:
         self._manifests.mark_shown(manifest, shown)
@@ -60,18 +67,22 @@ class RunningPipeline:
         for watch in self._watches:
             watch.start()
 
+    def committed(self) -> Committed:
+        """What its query has committed; nothing if that is unknown at this moment."""
+        return self._leavings.committed(self.manifest)
+
     def promote(self, generation: int, join: JoinType) -> None:
         self._leavings.mark_shown(self.manifest, Shown(generation, join))
 
     def stop(self) -> None:
         self._fall_silent()
-        self._cleanup.add(Chore(self._end, None, f"Stopped pipeline {self.id} on {self.topics}"))
+        self._cleanup.add(Chore(self._end, None, f"Stopped pipeline {self.id} on {self.topics}", self.id))
 
     def retire(self) -> None:
         self._fall_silent()
         self._leavings.condemn(self.manifest)
         done = f"Retired pipeline {self.id} on {self.topics}"
-        self._cleanup.add(Chore(self._end, lambda: self._leavings.delete(self.manifest), done))
+        self._cleanup.add(Chore(self._end, lambda: self._leavings.delete(self.manifest), done, self.id))
 
     def abandon(self) -> None:
         if self._resumed:

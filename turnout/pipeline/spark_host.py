@@ -22,6 +22,15 @@ class SparkHost:
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
         self._stopped = False
+        self.restarts = 0
+        """How often another one had to be started."""
+
+    @property
+    def pid(self) -> int | None:
+        """Of Spark's process; None: there is none yet, or it is not ours, as on a cluster that is connected to."""
+        session = self._session  # without the lock, which is held while Spark starts
+        process = getattr(session.sparkContext._gateway, "proc", None) if session is not None else None
+        return process.pid if process is not None and process.poll() is None else None
 
     def session(self) -> SparkSession:
         """The session that runs; a new one if there is none, or if the process of the last one is gone."""
@@ -30,6 +39,7 @@ class SparkHost:
                 log.warning("Spark's process is gone: starting another one")
                 _forget(self._session)
                 self._session = None
+                self.restarts += 1
             if self._stopped:
                 raise TurnoutError("Turnout is stopping")
             if self._session is None:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from turnout import __version__
 from turnout.errors import KafkaError, QueryRefused, TableMissing
+from turnout.serve.audience import Audience
 from turnout.serve.control_api import control_api
 from turnout.serve.docs import DocumentedAPI
 from turnout.serve.page import page
@@ -20,7 +21,8 @@ from turnout.service import Service
 
 
 def create_app(service: Service) -> FastAPI:
-    perspective = PerspectiveTables(service.tables.registry)
+    audience = Audience()
+    perspective = PerspectiveTables(service.tables.registry, audience)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -30,8 +32,8 @@ def create_app(service: Service) -> FastAPI:
 
     app = DocumentedAPI(service, title="Turnout", version=__version__, lifespan=lifespan)
     _answer_errors(app)
-    app.include_router(status_api(service))
-    app.include_router(tables_api(service.tables.registry))
+    app.include_router(status_api(service, audience))
+    app.include_router(tables_api(service.tables.registry, audience))
     app.include_router(control_api(service))
     app.include_router(page(service))
 

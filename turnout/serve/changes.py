@@ -7,6 +7,7 @@ from functools import lru_cache
 import orjson
 import polars as pl
 
+from turnout.serve.audience import Audience, Protocol
 from turnout.serve.following import Following
 from turnout.serve.outbox import FellBehind, Outbox
 from turnout.tables.registry import Event, Registry, Snapshot, Swapped
@@ -25,19 +26,20 @@ State = Snapshot | Event
 class Changes:
     """One client's stream."""
 
-    def __init__(self, registry: Registry, name: str) -> None:
-        self._registry, self._name = registry, name
+    def __init__(self, registry: Registry, name: str, audience: Audience | None = None) -> None:
+        self._registry, self._name, self._audience = registry, name, audience or Audience()
         self._follow()
 
     async def stream(self) -> AsyncIterator[bytes]:
-        try:
-            pieces = _pieces(await self._following.begin())
-            while True:
-                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                    yield piece
-                pieces = await self._next()
-        finally:
-            self._following.end()
+        with self._audience.member(Protocol.SSE, lambda: self._events):
+            try:
+                pieces = _pieces(await self._following.begin())
+                while True:
+                    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                        yield piece
+                    pieces = await self._next()
+            finally:
+                self._following.end()
 
     async def _next(self) -> Iterator[bytes]:
         try:
@@ -45,6 +47,7 @@ class Changes:
         except TimeoutError:
             return iter([b": still here\n\n"])
         except FellBehind:
+            self._audience.fell_behind[Protocol.SSE] += 1
             await asyncio.to_thread(self._following.end)
             self._follow()
             return _pieces(await self._following.begin())

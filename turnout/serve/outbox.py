@@ -46,6 +46,21 @@ class Outbox(Generic[Item]):
                 self._weight += weight
             self._tell()
 
+    @property
+    def items(self) -> int:
+        """How many wait."""
+        return len(self._items)
+
+    @property
+    def weight(self) -> int:
+        """How much they weigh."""
+        return self._weight
+
+    @property
+    def fullness(self) -> float:
+        """1: one more is too many."""
+        return max(self.items / self._most_items, self.weight / self._most_weight)
+
     async def take(self) -> Item:
         """The next item, as soon as there is one; raises FellBehind if there have been too many."""
         while True:

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 import perspective
 from starlette.websockets import WebSocket
 
+from turnout.serve.audience import Audience, Protocol
 from turnout.serve.gate import Gate
 from turnout.serve.perspective_session import Session
 from turnout.serve.perspective_table import PerspectiveTable
@@ -34,13 +35,12 @@ log = logging.getLogger(__name__)
 class PerspectiveTables:
     """Follows every public table; one thread brings what has changed into the Perspective server."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, audience: Audience) -> None:
+        self._registry, self._audience = registry, audience
         self._wake = threading.Event()
         self.server = perspective.Server(on_poll_request=lambda *_: self._wake.set())
         self._client = self.server.new_local_client()
         self._stopping = False
-        self._viewers = 0
         self._called = threading.Event()
         """Somebody waits: no more rest."""
         self._pending: dict[str, list[Delta]] = {name: [] for name in registry.tables}
@@ -65,20 +65,20 @@ class PerspectiveTables:
 
     async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
         """Until the viewer goes."""
-        self._viewers += 1
-        try:
-            await self._serve(websocket, viewer)
-        finally:
-            self._viewers -= 1
+        session = Session(websocket, self.server, self._pool, self._gate)
+        with self._audience.member(Protocol.PERSPECTIVE, lambda: session.answers):
+            await self._serve(session, viewer)
+        if session.fell_behind:
+            self._audience.fell_behind[Protocol.PERSPECTIVE] += 1
+            await session.dismiss()
 
-    async def _serve(self, websocket: WebSocket, viewer: str | None) -> None:
+    async def _serve(self, session: Session, viewer: str | None) -> None:
         """A viewer that comes back asks for the same views again, under the same names: its old ones go first."""
         # What the tables have now has to be here too: who comes because something is shown must not find nothing.
         turn = self._turns.next()
         self._wake.set()
         self._called.set()
         await asyncio.to_thread(self._turns.wait_for, turn, SETTLE_SECONDS)
-        session = Session(websocket, self.server, self._pool, self._gate)
         if viewer is None:
             await session.run()
             return
@@ -90,6 +90,10 @@ class PerspectiveTables:
         finally:
             if self._sessions.get(viewer) is session:
                 del self._sessions[viewer]
+
+    @property
+    def _watched(self) -> bool:
+        return self._audience.viewers(Protocol.PERSPECTIVE) > 0
 
     def _made(self, name: str) -> PerspectiveTable:
         return PerspectiveTable(self._client, name, self._registry.snapshot(name).rows.clear())
@@ -117,7 +121,7 @@ class PerspectiveTables:
                 log.exception("A change could not be shown to the viewers")
             self._turns.end()
             took = time.monotonic() - began
-            self._called.wait(max(LEAST_REST_SECONDS if self._viewers else UNWATCHED_REST_SECONDS, took))
+            self._called.wait(max(LEAST_REST_SECONDS if self._watched else UNWATCHED_REST_SECONDS, took))
             self._called.clear()
 
     def _bring_up_to_date(self) -> None:

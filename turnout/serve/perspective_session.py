@@ -32,7 +32,7 @@ class Session:
         """Through the gate go its requests."""
         self._websocket, self._server, self._pool, self._gate = websocket, server, pool, gate
         self._loop = asyncio.get_running_loop()
-        self._answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
+        self.answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
         self._unwanted, self._ended = asyncio.Event(), asyncio.Event()
 
     async def end(self) -> None:
@@ -43,8 +43,7 @@ class Session:
     async def run(self) -> None:
         await self._websocket.accept()
         session = self._server.new_session(self._emit)
-        behind = self._answers.behind
-        work = (self._receive(session), self._send(), behind.wait(), self._unwanted.wait())
+        work = (self._receive(session), self._send(), self.answers.behind.wait(), self._unwanted.wait())
         tasks = [asyncio.create_task(task) for task in work]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -54,13 +53,18 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._loop.run_in_executor(self._pool, session.close)
             self._ended.set()
-        if behind.is_set():
-            # Last: it waits until the viewer reads on, which may be never.
-            with suppress(WebSocketDisconnect, RuntimeError):
-                await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
+
+    @property
+    def fell_behind(self) -> bool:
+        return self.answers.behind.is_set()
+
+    async def dismiss(self) -> None:
+        """Last of all: it waits until the viewer reads on, which may be never."""
+        with suppress(WebSocketDisconnect, RuntimeError):
+            await self._websocket.close(TRY_AGAIN_LATER, "too slow: start over")
 
     def _emit(self, message: bytes) -> None:
-        self._answers.put(bytes(message), len(message))
+        self.answers.put(bytes(message), len(message))
 
     async def _receive(self, session: _PerspectiveSession) -> None:
         try:
@@ -83,6 +87,6 @@ class Session:
     async def _send(self) -> None:
         try:
             while True:
-                await self._websocket.send_bytes(await self._answers.take())
+                await self._websocket.send_bytes(await self.answers.take())
         except (WebSocketDisconnect, RuntimeError, FellBehind):  # RuntimeError: the socket was closed meanwhile
             return

@@ -9,6 +9,7 @@ from contextlib import suppress
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from turnout.serve.audience import Audience, Protocol
 from turnout.serve.following import Following
 from turnout.serve.vitals import VitalSigns
 from turnout.tables.registry import Event, Registry
@@ -19,10 +20,12 @@ BEAT_SECONDS = 1.0
 class Pulse:
     """One beat for all listeners, as long as there are any."""
 
-    def __init__(self, vitals: VitalSigns, registry: Registry, status_table: str, page: str) -> None:
+    def __init__(
+        self, vitals: VitalSigns, registry: Registry, status_table: str, page: str, audience: Audience
+    ) -> None:
         """`page` is the fingerprint of the page that fits this server: one that is open may be another."""
         self._vitals, self._registry, self._status_table, self._page = vitals, registry, status_table, page
-        self._listeners = 0
+        self._audience = audience
         self._beating: list[asyncio.Task[None]] = []
         self._lag: dict[str, int | None] = {}
         self._last = b""
@@ -30,6 +33,13 @@ class Pulse:
 
     async def follow(self, websocket: WebSocket) -> None:
         await websocket.accept()
+        try:
+            with self._audience.member(Protocol.PULSE):
+                await self._follow(websocket)
+        finally:
+            self._end()
+
+    async def _follow(self, websocket: WebSocket) -> None:
         self._begin()
         sending = asyncio.create_task(self._send(websocket))
         try:
@@ -39,7 +49,10 @@ class Pulse:
             pass
         finally:
             sending.cancel()
-            self._end()
+
+    @property
+    def _listeners(self) -> int:
+        return self._audience.viewers(Protocol.PULSE)
 
     async def _send(self, websocket: WebSocket) -> None:
         """A client that is slow misses beats; none wait for it."""
@@ -52,12 +65,10 @@ class Pulse:
                 await websocket.send_text(self._last.decode())
 
     def _begin(self) -> None:
-        self._listeners += 1
         if self._listeners == 1:
             self._beating = [asyncio.create_task(self._measure_lag()), asyncio.create_task(self._run())]
 
     def _end(self) -> None:
-        self._listeners -= 1
         if self._listeners == 0:
             for task in self._beating:
                 task.cancel()

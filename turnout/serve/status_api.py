@@ -4,16 +4,18 @@ from fastapi import APIRouter, WebSocket
 from fastapi.responses import JSONResponse, Response
 
 from turnout.serve.about import about
+from turnout.serve.audience import Audience
 from turnout.serve.metrics import exposition
 from turnout.serve.pulse import Pulse
 from turnout.serve.vitals import Vitals, VitalSigns
 from turnout.service import Service
 
 
-def status_api(service: Service) -> APIRouter:
+def status_api(service: Service, audience: Audience) -> APIRouter:
     router = APIRouter()
     vitals = VitalSigns(service)
-    pulse = Pulse(vitals, service.tables.registry, service.tables.names.status, str(about(service)["fingerprint"]))
+    page = str(about(service)["fingerprint"])
+    pulse = Pulse(vitals, service.tables.registry, service.tables.names.status, page, audience)
 
     @router.get("/api/status", tags=["status"])
     def status() -> Vitals:
@@ -30,12 +32,15 @@ def status_api(service: Service) -> APIRouter:
 
     @router.get("/readyz", tags=["health"])
     def readyz() -> JSONResponse:
-        ready = service.ready
-        return JSONResponse({"status": "live" if ready else "starting"}, 200 if ready else 503)
+        if not service.ready:
+            return JSONResponse({"status": "starting"}, 503)
+        if reasons := service.stale():
+            return JSONResponse({"status": "stale", "reasons": list(reasons)}, 503)
+        return JSONResponse({"status": "live"})
 
     @router.get("/metrics", tags=["health"])
     def metrics() -> Response:
-        content, media_type = exposition(service)
+        content, media_type = exposition(service, audience)
         return Response(content, media_type=media_type)
 
     return router

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnout.config_layers import nearest
 from turnout.errors import QueryRefused
+from turnout.serve.audience import Audience
 from turnout.serve.changes import Changes
 from turnout.serve.formats import MEDIA_TYPES, Format, encoded
 from turnout.serve.snapshot import Query, select
@@ -42,7 +43,7 @@ Shown = Annotated[
 ]
 
 
-def tables_api(registry: Registry) -> APIRouter:
+def tables_api(registry: Registry, audience: Audience) -> APIRouter:
     router = APIRouter(prefix="/api/tables", tags=["tables"])
 
     @router.get("")
@@ -74,7 +75,7 @@ def tables_api(registry: Registry) -> APIRouter:
     async def changes(name: Name) -> StreamingResponse:
         """A table's rows and then every change to them, as server-sent events."""
         registry.table(name)  # an unknown one is refused here, while an answer with a status can still be given
-        stream = Changes(registry, name).stream()
+        stream = Changes(registry, name, audience).stream()
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     return router

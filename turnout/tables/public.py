@@ -1,5 +1,6 @@
 """The seven public tables, made from the configuration before anything else runs."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from turnout.changelog.store import Changelog
@@ -49,6 +50,8 @@ class PublicTables:
         self._control = RowTable(self.registry, tables[self.names.control], NEWEST)
         self._status = RowTable(self.registry, tables[self.names.status])
         self._rejected = RowTable(self.registry, tables[self.names.rejected], NEWEST)
+        self.rejections: Counter[str] = Counter()
+        """Topic -> its rejected records since the start; those that a restarted pipeline sends again count once."""
         self.log_handler = LogTable(RowTable(self.registry, tables[self.names.logs], NEWEST))
         self._shown: Changelog | None = None
 
@@ -83,7 +86,9 @@ class PublicTables:
         self._shown = pipeline.changelog
 
     def rejected(self, records: Iterable[Mapping[str, object]]) -> None:
-        self._rejected.put(rejected_rows(records))
+        rows = rejected_rows(records)
+        with self.registry.at_once():
+            self.rejections.update(str(rows[id_]["topic"]) for id_ in self._rejected.put(rows))
 
     def status_row(self) -> dict[str, object]:
         return self.registry.snapshot(self.names.status).rows.drop(ROW).row(0, named=True)

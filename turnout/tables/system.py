@@ -63,9 +63,10 @@ class RowTable:
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._schema = table.rows().schema
 
-    def put(self, rows: Mapping[str, Mapping[str, object]]) -> None:
-        """Put rows by id: new ones, or in place of those that are there."""
+    def put(self, rows: Mapping[str, Mapping[str, object]]) -> list[str]:
+        """Put rows by id: new ones, or in place of those that are there; the ids of those that are new."""
         with self._registry.at_once():
+            new = [id_ for id_ in rows if id_ not in self._ids]
             self._ids.update(dict.fromkeys(rows))
             excess = max(0, len(self._ids) - self._newest) if self._newest else 0
             removed = [self._ids.popitem(last=False)[0] for _ in range(excess)]
@@ -73,6 +74,7 @@ class RowTable:
             upserts = pl.DataFrame(kept, schema=self._schema)
             removes = pl.Series(ROW, removed, dtype=pl.String)
             self._registry.change({self._table.name: Delta(upserts, removes)})
+            return new
 
 
 class LogTable(logging.Handler):

@@ -16,6 +16,7 @@ from turnout.serve.openapi.parts import (
     answer,
     content,
     fields,
+    list_of,
     map_of,
     one_of,
     operation,
@@ -75,8 +76,11 @@ def _healthz() -> Part:
 
 
 def _readyz() -> Part:
-    responses = {HTTPStatus.OK: _says("It is.", "live"), HTTPStatus.SERVICE_UNAVAILABLE: _says("Not yet.", "starting")}
-    return operation("Is a generation live?", "$/readyz", responses)
+    schema = {"status": one_of(["starting", "stale"]), "reasons": list_of(TEXT)}
+    stale = content(fields(schema, optional=["reasons"]), {"status": "starting"})
+    why = "Not yet; or messages have waited for longer than `serve.stale_seconds`, and the reasons say which."
+    responses = {HTTPStatus.OK: _says("It is.", "live"), HTTPStatus.SERVICE_UNAVAILABLE: answer(why, stale)}
+    return operation("Is a generation live, and is it up to date?", "$/readyz", responses)
 
 
 def _says(description: str, word: str) -> Part:
