@@ -104,7 +104,8 @@ class ChangelogReader:
                 if self._watcher is not None:
                     self._watcher.changed(change)
                 self.freshness.note(change.new, shown=self._watcher is not None)
-            self._intake.note(len(records), change and change.new, shown=self._watcher is not None)
+            taken = change.new if change is not None else None
+            self._intake.note(len(records), taken, shown=self._watcher is not None)
         self.progress.note(records, self._worked_on)
 
     def _take_rejected(self, records: list[Record]) -> None:

@@ -27,13 +27,13 @@ class Chore:
     delete: Callable[[], None] | None
     done: str
     """What there is to say when all of it is done."""
-    pipeline: str
+    pipeline: str | None = None
     """The id of the one that it is about."""
     again: bool = False
     """It was tried before."""
 
     def say_done(self) -> None:
-        log.info(self.done, extra={"pipeline": self.pipeline})
+        log.info(self.done, extra={"pipeline": self.pipeline} if self.pipeline else None)
 
 
 class Cleanup:

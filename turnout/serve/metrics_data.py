@@ -1,9 +1,9 @@
 """Metrics of what is shown: how much, how fresh, how far behind."""
 
 from collections.abc import Iterator
+from math import isinf
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.utils import floatToGoString
 
 from turnout.measures import Histogram
 from turnout.service import Service
@@ -24,7 +24,7 @@ def data_metrics(service: Service) -> Iterator[Metric]:
 
 def histogram(name: str, meaning: str, values: Histogram) -> Metric:
     spread = values.read()
-    buckets = [(floatToGoString(bound), count) for bound, count in spread.buckets]
+    buckets = [("+Inf" if isinf(bound) else str(bound), count) for bound, count in spread.buckets]
     return HistogramMetricFamily(name, meaning, buckets=buckets, sum_value=spread.total)
 
 

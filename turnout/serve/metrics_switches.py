@@ -1,8 +1,6 @@
 """Metrics of the orchestrator: its state, its generations, and what has become of switches."""
 
-from collections import Counter
-from collections.abc import Iterator
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -18,8 +16,12 @@ def switch_metrics(service: Service) -> Iterator[Metric]:
     yield GaugeMetricFamily("turnout_lingering_generations", "Old generations that still run", value=service.lingering)
     yield _state(service)
     moves = service.moves
-    yield _counted("turnout_switches", "Control messages since the start, by outcome", moves.outcomes, Outcome)
-    yield _counted("turnout_builds", "Pipelines that were built or resumed, by outcome", moves.builds, Build)
+    yield _counted(
+        "turnout_switches", "Control messages since the start, by outcome", {it: moves.outcomes[it] for it in Outcome}
+    )
+    yield _counted(
+        "turnout_builds", "Pipelines that were built or resumed, by outcome", {it: moves.builds[it] for it in Build}
+    )
     yield histogram(
         "turnout_switch_seconds", "From a control message until what it asked for was shown", moves.switch_seconds
     )
@@ -33,9 +35,9 @@ def _state(service: Service) -> Metric:
     return states
 
 
-def _counted(name: str, meaning: str, counts: Counter[StrEnum], outcomes: type[StrEnum]) -> Metric:
-    """All of them from the start: what appears only when it happens cannot be seen to rise."""
+def _counted(name: str, meaning: str, counts: Mapping[str, int]) -> Metric:
+    """All outcomes from the start on: what appears only when it happens cannot be seen to rise."""
     family = CounterMetricFamily(name, meaning, labels=["outcome"])
-    for outcome in outcomes:
-        family.add_metric([outcome], counts[outcome])
+    for outcome, count in counts.items():
+        family.add_metric([outcome], count)
     return family
