@@ -1,4 +1,5 @@
 import io
+import json
 import logging
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.waiting import until
+from turnout.config import LogFormat
 from turnout.terminal import LOGGERS, Terminal
 
 REPO = Path(__file__).parent.parent
@@ -102,3 +104,56 @@ def test_only_what_others_write_to_stderr_goes_to_the_file(tmp_path: Path) -> No
     )
     assert done.stderr == "an error\n"
     assert (tmp_path / "stderr.log").read_text() == "noise\n"
+
+
+@pytest.fixture
+def in_json(file: io.StringIO) -> Iterator[Terminal]:
+    """On a terminal, which makes no difference to it."""
+    terminal = Terminal(Console(file=file, force_terminal=True, width=40), LogFormat.JSON)
+    terminal.listen()
+    yield terminal
+    for name in LOGGERS:
+        logging.getLogger(name).removeHandler(terminal)
+        logging.getLogger(name).propagate = True
+
+
+def test_in_json_a_line_is_an_object_with_what_it_is_about(in_json: Terminal, file: io.StringIO) -> None:
+    record = logging.LogRecord("turnout.x", logging.WARNING, "", 0, 'lost "%s"\nand more', ("[red]3[/red]",), None)
+    record.created, record.generation, record.pipeline = 1_700_000_000.5, 4, "5f0c"
+    logging.getLogger("turnout.x").handle(record)
+    (line,) = file.getvalue().splitlines()
+    assert json.loads(line) == {
+        "ts": "2023-11-14T22:13:20.500Z",
+        "level": "WARNING",
+        "logger": "turnout.x",
+        "msg": 'lost "[red]3[/red]"\nand more',
+        "generation": 4,
+        "pipeline": "5f0c",
+    }
+
+
+def test_in_json_a_traceback_stands_by_itself(in_json: Terminal, file: io.StringIO) -> None:
+    try:
+        raise ValueError("why")
+    except ValueError:
+        logging.getLogger("turnout").exception("It failed")
+    line = json.loads(file.getvalue())
+    assert (line["level"], line["msg"]) == ("ERROR", "It failed")
+    assert line["exception"].startswith("Traceback")
+    assert line["exception"].endswith("ValueError: why")
+
+
+def test_in_json_every_line_is_an_object(in_json: Terminal, file: io.StringIO) -> None:
+    in_json.progress("Starting …")
+    in_json.settled()
+    in_json.say("\nTurnout is live.\n\n  Open it      http://localhost:8400\n")
+    logging.getLogger("turnout").info("half a pair: \ud800")
+    in_json.stopping()
+    logging.getLogger("turnout").error("not shown any more")
+    told = [json.loads(line)["msg"] for line in file.getvalue().splitlines()]
+    assert told == [
+        "Starting …",
+        "Turnout is live.\n\n  Open it      http://localhost:8400",
+        "half a pair: \\ud800",
+        "Stopping …",
+    ]

@@ -148,6 +148,10 @@ def test_what_fails_answers_as_the_document_says(
     assert answer(http, document, "POST", "/api/undo") in (409, 503)
     assert answer(http, document, "GET", "/api/topics") == 503
     assert answer(http, document, "GET", "/readyz") == 503
+    with monkeypatch.context() as stale:
+        stale.setattr(Service, "ready", True)
+        stale.setattr(service, "stale", lambda: ["messages wait"])
+        assert answer(http, document, "GET", "/readyz") == 503
     assert answer(http, document, "GET", "/api/control/0:9") == 404
     for path in ("/api/tables/{}", "/api/tables/{}/changes"):
         assert answer(http, document, "GET", path.format("other")) == 404

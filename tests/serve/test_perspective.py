@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import perspective
 import polars as pl
 import pytest
@@ -547,6 +548,8 @@ def test_a_viewer_that_asks_and_does_not_read_is_told_to_start_over(
                     socket.recv(timeout=10)
             assert socket.close_code == TRY_AGAIN_LATER
         assert view.num_rows() == 5_000
+        metrics = httpx.get(address.replace("ws", "http", 1).removesuffix("/perspective") + "/metrics").text
+        assert 'turnout_viewers_fell_behind_total{protocol="perspective"} 1.0' in metrics
 
 
 def test_a_viewer_that_falls_asleep_is_dropped_and_the_others_go_on(
