@@ -83,8 +83,12 @@ class Records:
     def sample_ms(self) -> int | None:
         """The time in Kafka of one row: the newest of the first record, which has waited longest. It costs next to
         nothing, however many records there are."""
-        first = self.plain[0] if self.few else _plain(orjson.loads(self._values[0]))
-        return max((rows[0]["t"] for rows in (first.left, first.right) if rows and "t" in rows[0]), default=None)
+        if self.few:
+            sides: Sequence[Any] = (self.plain[0].left, self.plain[0].right)
+        else:
+            sides = [self.frame.get_column(side)[0] for side in ("l", "r")]
+        newest = [rows[0].get("t") for rows in sides if len(rows)]
+        return max((timestamp for timestamp in newest if timestamp is not None), default=None)
 
     # What these two leave as it is has been read already, and is not read again.
 
