@@ -9,10 +9,10 @@ from turnout.errors import SetupError
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
-def url_of(host: str, port: int) -> str:
+def url_of(host: str, port: int, scheme: str = "http") -> str:
     """For a browser on the server's machine."""
     host = _EVERY_ADDRESS.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def listen(serve: ServeConfig) -> socket.socket:
@@ -32,6 +32,6 @@ def listen(serve: ServeConfig) -> socket.socket:
         ) from None
 
 
-def url_at(listener: socket.socket) -> str:
+def url_at(listener: socket.socket, scheme: str = "http") -> str:
     host, port = listener.getsockname()[:2]
-    return url_of(host, port)
+    return url_of(host, port, scheme)

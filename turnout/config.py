@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -15,16 +15,18 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
+    PrivateAttr,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
+from turnout.config_access import Addresses, AuthConfig, LimitsConfig, Origins, TlsConfig, access_problems
 from turnout.config_checks import Problem, join_problems, kafka_problems, reference_problems
-from turnout.config_layers import Draft, Key, Mistake, Shape, nearest, shape_of
+from turnout.config_layers import Draft, Key, Mistake, Origin, Shape, nearest, shape_of
+from turnout.config_parts import Seconds, Section, Text, one_of, shown
 from turnout.errors import ConfigError
 from turnout.properties import KafkaProperties, Properties
 from turnout.schema import (
@@ -59,22 +61,6 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-def _one_of(choices: type[StrEnum], noun: str) -> BeforeValidator:
-    """Takes one of the words of an enum, and says which they are where it is none of them."""
-
-    def parse(value: object) -> StrEnum:
-        if isinstance(value, str) and value in list(choices):
-            return choices(value)
-        raise ValueError(f"{_shown(value)} is not {noun}; allowed: {', '.join(choices)}")
-
-    return BeforeValidator(parse)
-
-
-def _shown(value: object) -> str:
-    """A value in an error's text: cut, for a whole file may have been pasted into it."""
-    return repr(value[:60]) if isinstance(value, str) else "this"
-
-
 def _topic(name: str) -> str:
     if problem := topic_name_problem(name):
         raise ValueError(problem)
@@ -103,7 +89,7 @@ def _directory(value: object) -> object:
     try:
         return Path(value).expanduser() if isinstance(value, str) else value
     except RuntimeError:
-        raise ValueError(f"{_shown(value)} begins with a home directory that is not known") from None
+        raise ValueError(f"{shown(value)} begins with a home directory that is not known") from None
 
 
 def _join_type(value: object) -> object:
@@ -113,26 +99,19 @@ def _join_type(value: object) -> object:
 Topic = Annotated[str, AfterValidator(_topic)]
 TableName = Annotated[str, AfterValidator(_table_name)]
 ColumnName = Annotated[str, AfterValidator(_column_name)]
-Seconds = Annotated[float, Field(allow_inf_nan=False)]
-Text = Annotated[str, Field(min_length=1)]
 MaxRows = Annotated[int, Field(ge=1, description="rows of the table; beyond that the keys that changed longest ago go")]
 
 
-class _Section(BaseModel):
-    # Inputs are hidden in pydantic's own texts because one may be a password.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class TableConfig(_Section):
+class TableConfig(Section):
     """One side of the join."""
 
     topic: Topic = Field(description="the topic that is read until a control message names another")
-    columns: dict[ColumnName, Annotated[ColumnType, _one_of(ColumnType, "a type")]] = Field(
+    columns: dict[ColumnName, Annotated[ColumnType, one_of(ColumnType, "a type")]] = Field(
         min_length=1, description="fields taken from each JSON message, in the order in which they are shown"
     )
     keep: int = Field(default=100, ge=1, description="rows kept for one key, the newest win; 1 is an upsert table")
     max_rows: MaxRows = MAX_ROWS
-    start: Annotated[Start, _one_of(Start, "a start")] = Field(
+    start: Annotated[Start, one_of(Start, "a start")] = Field(
         default=Start.LATEST, description="where a topic that was not read before is read from"
     )
 
@@ -140,7 +119,7 @@ class TableConfig(_Section):
         return TableSchema(name, self.columns, self.keep, self.max_rows)
 
 
-class JoinConfig(_Section):
+class JoinConfig(Section):
     """What is joined with what, until a control message says otherwise."""
 
     left: Text = Field(description="the table on the left")
@@ -149,13 +128,13 @@ class JoinConfig(_Section):
     type: Annotated[JoinType, BeforeValidator(_join_type)] = Field(
         default=JoinType.LEFT, description="the kind of join; natural and left_outer mean left"
     )
-    match: Annotated[Match, _one_of(Match, "a match")] = Field(
+    match: Annotated[Match, one_of(Match, "a match")] = Field(
         default=Match.LATEST, description="the rows of the other side that a row of an outer join is shown with"
     )
     max_rows: MaxRows = MAX_ROWS
 
 
-class ControlConfig(_Section):
+class ControlConfig(Section):
     topic: Topic = Field(default="control", description="the topic of the control messages")
     kafka: KafkaProperties = Field(
         default=KafkaProperties({}),
@@ -163,15 +142,15 @@ class ControlConfig(_Section):
     )
 
 
-class SparkConfig(_Section):
+class SparkConfig(Section):
     master: Text = Field(default="local[*]", description="Spark's master: local[*] or a cluster's address")
-    trigger: Annotated[Trigger, _one_of(Trigger, "a trigger")] = Field(
+    trigger: Annotated[Trigger, one_of(Trigger, "a trigger")] = Field(
         default=Trigger.REALTIME, description="realtime answers in milliseconds; microbatch is the fallback"
     )
     conf: Properties = Field(default=Properties({}), description="any further property of Spark, by its own name")
 
 
-class SwitchConfig(_Section):
+class SwitchConfig(Section):
     linger_seconds: Seconds = Field(
         default=8, ge=0, description="how long the old generation goes on after a switch, so that going back is instant"
     )
@@ -181,7 +160,7 @@ class SwitchConfig(_Section):
     )
 
 
-class ServeConfig(_Section):
+class ServeConfig(Section):
     host: Text = Field(default="127.0.0.1", description="the address to listen on; 0.0.0.0 is every one of the machine")
     port: int = Field(default=8400, ge=0, le=65535, description="the port of the page and the API; 0 takes a free one")
     stale_seconds: Seconds = Field(
@@ -189,10 +168,23 @@ class ServeConfig(_Section):
         ge=0,
         description="how long messages may wait, none coming into the tables, until `/readyz` says 503; 0: for ever",
     )
+    auth: AuthConfig = Field(default=AuthConfig(), description="who may come in")
+    tls: TlsConfig = Field(default=TlsConfig(), description="how the way here is encrypted")
+    origins: Origins = Field(
+        default=(), description="origins of other pages that may use the API and its sockets; none if nothing is said"
+    )
+    proxies: Addresses = Field(
+        default=("127.0.0.1",), description="addresses of proxies that are believed when they say who the client is"
+    )
+    limits: LimitsConfig = Field(default=LimitsConfig(), description="how much a client may ask for")
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls.certificate else "http"
 
 
-class LogConfig(_Section):
-    format: Annotated[LogFormat, _one_of(LogFormat, "a format")] = Field(
+class LogConfig(Section):
+    format: Annotated[LogFormat, one_of(LogFormat, "a format")] = Field(
         default=LogFormat.TEXT, description="how log lines are written: for a person, or as one JSON object each"
     )
 
@@ -210,8 +202,17 @@ class PublicNames:
     rejected: str = "rejected_ui"
 
 
-class Config(_Section):
+@dataclass(frozen=True)
+class _Written:
+    """Where values were written. That is no part of what a config says: two of these are always equal."""
+
+    origin: Callable[[Key], Origin] = field(default=lambda _: Origin("configuration"), compare=False)
+
+
+class Config(Section):
     """The whole configuration, checked."""
+
+    _written: _Written = PrivateAttr(default=_Written())
 
     kafka: KafkaProperties = Field(
         description="properties of the Kafka with the data topics, in Java's or librdkafka's spelling"
@@ -241,6 +242,7 @@ class Config(_Section):
             *(kafka_problems(("control", "kafka"), self.control.kafka) if self.control.kafka else ()),
             *reference_problems(("spark", "conf"), self.spark.conf),
             *join_problems(self.tables, self.join, self.control),
+            *access_problems(self.serve.auth, self.serve.tls),
         ]
         if problems:
             raise _Misfit(problems)
@@ -254,6 +256,10 @@ class Config(_Section):
     def public_names(self) -> PublicNames:
         schema = self.join_schema()
         return PublicNames(left=schema.left.shown_as, right=schema.right.shown_as)
+
+    def written_at(self, *key: str) -> Origin:
+        """Where this value comes from, as far as that is known."""
+        return self._written.origin(key)
 
     def masked(self) -> dict[str, Any]:
         """The effective config as plain values, its secrets replaced by `***`."""
@@ -275,14 +281,18 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
-def _escaped(value: Any, shape: Shape, *, is_property: bool = False) -> Any:
+def _escaped(value: Any, shape: Shape, *, refers: bool = False) -> Any:
     if isinstance(value, Mapping):
-        in_properties = shape.properties is not None
-        return {name: _escaped(item, shape.at((name,)), is_property=in_properties) for name, item in value.items()}
+        return {
+            name: _escaped(item, shape.at((name,)), refers=shape.at((name,)).refers or shape.properties is not None)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_escaped(item, shape) for item in value]
     if not isinstance(value, str):
         return value
-    # A property is shown as it has to be written, as far as it speaks of files.
-    return re.sub(r"\$\{(?!file:)", "$${", value) if is_property else value.replace("${", "$${")
+    # What may refer to files is shown as it has to be written, as far as it speaks of them.
+    return re.sub(r"\$\{(?!file:)", "$${", value) if refers else value.replace("${", "$${")
 
 
 SHAPE = shape_of(Config)
@@ -346,6 +356,7 @@ def _checked(draft: Draft) -> Config:
         mistakes += [Mistake(draft.origin(key), key, text) for key, text in problems if key not in known]
     else:
         if not mistakes:
+            config._written = _Written(draft.origin)
             return config
     # By line within the file; the rest, which has no line or is the default's, comes after it.
     mistakes.sort(key=lambda mistake: (not mistake.origin.line, mistake.origin.source == _DEFAULT, mistake.origin.line))
@@ -367,7 +378,7 @@ def _problems(details: ErrorDetails) -> list[Problem]:
     if isinstance(error, _Misfit):
         return error.problems
     key = tuple(str(part) for part in details["loc"] if part != "[key]")
-    shown = _shown(details["input"])
+    written = shown(details["input"])
     match details["type"]:
         case "missing":
             text = _missing(key)
@@ -382,15 +393,17 @@ def _problems(details: ErrorDetails) -> list[Problem]:
         case "string_too_short" | "too_short":
             text = "must not be empty"
         case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
-            text = f"{shown} is not a whole number"
+            text = f"{written} is not a whole number"
+        case "bool_parsing" | "bool_type":
+            text = f"{written} is neither true nor false"
         case "float_parsing" | "float_type" | "finite_number":
-            text = f"{shown} is not a number"
+            text = f"{written} is not a number"
         case "greater_than_equal":
-            text = f"{shown} is too small; at least {context['ge']}"
+            text = f"{written} is too small; at least {context['ge']}"
         case "greater_than":
-            text = f"{shown} is too small; more than {context['gt']}"
+            text = f"{written} is too small; more than {context['gt']}"
         case "less_than_equal":
-            text = f"{shown} is too large; at most {context['le']}"
+            text = f"{written} is too large; at most {context['le']}"
         case _:
             text = details["msg"]
     return [(key, text)]
@@ -417,6 +430,9 @@ def _problems_of_valid_sections(values: Mapping[str, object]) -> list[Problem]:
     if isinstance(tables, dict) and join is not None:
         sides = {name: _valid(TableConfig, table) for name, table in tables.items()}
         problems += join_problems(sides, join, _valid(ControlConfig, control))
+    serve = _valid(ServeConfig, values.get("serve"))
+    if serve is not None:
+        problems += access_problems(serve.auth, serve.tls)
     return problems
 
 

@@ -16,11 +16,13 @@ from pydantic import BaseModel
 
 from turnout.properties import Properties
 from turnout.references import escaped
+from turnout.secret import Secret
 
 Key = tuple[str, ...]
 ENV_PREFIX = "TURNOUT_"
-# Read elsewhere: where the Java parts are cached, which file to load, and where a test wants the process to die.
-_OTHER_VARIABLES = {"TURNOUT_CACHE", "TURNOUT_CONFIG", "TURNOUT_CRASH_AT", "TURNOUT_IVY_SETTINGS"}
+# Read elsewhere: where the Java parts are cached, which file to load, where a test wants the process to die, and what a
+# client logs in with.
+_OTHER_VARIABLES = {"TURNOUT_CACHE", "TURNOUT_CONFIG", "TURNOUT_CRASH_AT", "TURNOUT_IVY_SETTINGS", "TURNOUT_TOKEN"}
 # Kubernetes gives every container such variables about a service called turnout or turnout-…: none of them is ours.
 _KUBERNETES_NAME = re.compile(r"TURNOUT_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)")
 _KUBERNETES_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
@@ -64,6 +66,7 @@ class Shape:
     fields: Mapping[str, "Shape"] = field(default_factory=dict)
     items: "Shape | None" = None  # of a section whose keys are the user's: tables, columns, properties
     properties: type[Properties] | None = None
+    refers: bool = False  # a value that may stand in a file
 
     @property
     def is_section(self) -> bool:
@@ -86,6 +89,8 @@ def shape_of(annotation: object) -> Shape:
         return Shape(fields={name: shape_of(info.annotation) for name, info in annotation.model_fields.items()})
     if isinstance(annotation, type) and issubclass(annotation, Properties):
         return Shape(items=VALUE, properties=annotation)
+    if annotation is Secret:
+        return Shape(refers=True)
     if get_origin(annotation) is dict:
         return Shape(items=shape_of(get_args(annotation)[1]))
     return VALUE
@@ -297,10 +302,13 @@ class _YamlReader:
         if kind == "bool" and text.lower() in ("true", "false"):  # YAML 1.2: yes, no, on and off are words
             return text.lower()
         try:
-            return self._fill(text, self._shape.at(key[:-1]).properties is not None) if self._fill else text
+            return self._fill(text, self._refers(key)) if self._fill else text
         except ValueError as error:
             self._mistake(node, key, str(error))
             return text
+
+    def _refers(self, key: Key) -> bool:
+        return self._shape.at(key).refers or self._shape.at(key[:-1]).properties is not None
 
     def _mistake(self, node: yaml.Node, key: Key, text: str) -> None:
         self.mistakes.append(Mistake(self._origin(node), key, text))
@@ -327,7 +335,7 @@ def _hide(quoted: re.Match[str]) -> str:
 
 
 Fill = Callable[[str, bool], str]
-"""Of a text, and whether it is a property's value."""
+"""Of a text, and whether it may refer to files, as a property's value may."""
 
 
 def _fill_from(env: Mapping[str, str]) -> Fill:

@@ -43,7 +43,7 @@ def default_url(file: Path | None) -> str:
     from turnout.address import url_of
 
     serve = load_config(file).serve
-    return url_of(serve.host, serve.port)
+    return url_of(serve.host, serve.port, serve.scheme)
 
 
 def client_of(url: str | None, file: Path | None) -> "Client":

@@ -88,7 +88,7 @@ def run(
     Ctrl-C or SIGTERM ends it within five seconds (exit code 0). The next start goes on where this one ended.
 
     - `turnout run -c turnout.yaml`
-    - `turnout run --kafka broker.example.com:9092 --host 0.0.0.0`
+    - `turnout run --kafka broker.example.com:9092 --port 9000`
     """
     settings = load_config(config, {**_flags(host, port, state_dir), "kafka.bootstrap.servers": kafka})
     with _attended(settings) as desk:
@@ -110,6 +110,7 @@ class _Desk:
     listener: socket.socket
     terminal: "Terminal"
     ending: "Ending"
+    scheme: str
 
     @property
     def port(self) -> int:
@@ -119,7 +120,7 @@ class _Desk:
     def url(self) -> str:
         from turnout.address import url_at
 
-        return url_at(self.listener)
+        return url_at(self.listener, self.scheme)
 
 
 @contextmanager
@@ -127,14 +128,18 @@ def _attended(settings: "Config") -> Iterator[_Desk]:
     """The port is ours, the terminal shows how far it is, and Ctrl-C ends it, before anything slow begins."""
     from turnout.address import listen
     from turnout.ending import Ending
+    from turnout.serve.security.exposure import refuse_exposure
+    from turnout.serve.tls import check_certificate
     from turnout.terminal import Terminal
 
+    refuse_exposure(settings)
+    check_certificate(settings.serve.tls)
     listener, terminal = listen(settings.serve), Terminal(log_format=settings.log.format)
     with Ending(terminal.stopping) as ending:
         ending.callback(terminal.settled)
         terminal.listen()
         terminal.progress("Starting Turnout …")
-        yield _Desk(listener, terminal, ending)
+        yield _Desk(listener, terminal, ending, settings.serve.scheme)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from turnout.serve.control_api import control_api
 from turnout.serve.docs import DocumentedAPI
 from turnout.serve.page import page
 from turnout.serve.perspective import PerspectiveTables
+from turnout.serve.security.refusal import Refusal
+from turnout.serve.security.security import Security
 from turnout.serve.status_api import status_api
 from turnout.serve.tables_api import tables_api
 from turnout.service import Service
@@ -30,12 +32,14 @@ def create_app(service: Service) -> FastAPI:
         yield
         await asyncio.to_thread(perspective.stop)
 
-    app = DocumentedAPI(service, title="Turnout", version=__version__, lifespan=lifespan)
+    security = Security(service.config)
+    app = DocumentedAPI(service, security.around, title="Turnout", version=__version__, lifespan=lifespan)
     _answer_errors(app)
     app.include_router(status_api(service, audience))
     app.include_router(tables_api(service.tables.registry, audience))
     app.include_router(control_api(service))
-    app.include_router(page(service))
+    app.include_router(page(service, asks=security.asks))
+    app.include_router(security.pages)
 
     @app.websocket("/perspective")
     async def perspective_socket(websocket: WebSocket, viewer: str | None = None) -> None:
@@ -56,6 +60,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(KafkaError)
     async def unreachable(_: Request, error: KafkaError) -> JSONResponse:
         return JSONResponse({"error": str(error)}, 503)
+
+    @app.exception_handler(Refusal)
+    async def denied(_: Request, refusal: Refusal) -> JSONResponse:
+        return JSONResponse({"error": refusal.text}, refusal.status, dict(refusal.headers))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -12,6 +12,7 @@ from turnout.errors import ControlRejected, NotAllowed, NothingToUndo
 from turnout.kafka.activity import Activity
 from turnout.orchestrator.desired import Desired
 from turnout.serve.outcome import outcome_of
+from turnout.serve.security import audit
 from turnout.service import Service
 from turnout.tables.delta import ROW
 from turnout.tables.system import iso
@@ -28,7 +29,10 @@ def control_api(service: Service) -> APIRouter:
         """Publish a control message and answer with its outcome; 202 with its id if that takes longer. 403: the login
         to Kafka may not publish."""
         value = await _body(request, LARGEST_CONTROL_BYTES)
-        return _too_large() if value is None else await _publish(service, lambda: service.publish_control(value))
+        if value is None:
+            return _too_large()
+        audit.accepted(request.scope, value)
+        return await _publish(service, lambda: service.publish_control(value))
 
     @router.get("/control/{id}")
     def outcome(id: str) -> JSONResponse:
@@ -64,8 +68,9 @@ def control_api(service: Service) -> APIRouter:
         return {"topics": [_topic(topic) for topic in service.topics()]}
 
     @router.post("/undo")
-    async def undo() -> JSONResponse:
+    async def undo(request: Request) -> JSONResponse:
         """Go back to what was shown before, by a control message; answers as `/api/control` does. 409: nothing was."""
+        audit.accepted(request.scope)
         return await _publish(service, service.publish_undo)
 
     return router

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse
+from starlette.types import ASGIApp
 
 from turnout.serve.openapi.document import complete
 from turnout.serve.openapi.parts import ADDRESS, JSON, Part
@@ -22,10 +23,14 @@ POLICY = (
 class DocumentedAPI(FastAPI):
     """Its OpenAPI document is complete. FastAPI's own pages of it load scripts from elsewhere: `/docs` is another."""
 
-    def __init__(self, service: Service, **settings: Any) -> None:
+    def __init__(self, service: Service, around: Callable[[ASGIApp], ASGIApp], **settings: Any) -> None:
+        """`around` puts something around all of it, also around what answers when something here breaks."""
         super().__init__(docs_url=None, redoc_url=None, **settings)
-        self._service = service
+        self._service, self._around = service, around
         self.include_router(_docs(self))
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return self._around(super().build_middleware_stack())
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 
 from turnout.serve.about import about
+from turnout.serve.security.principal import principal_of
 from turnout.service import Service
 
 WEB = Path(__file__).parent / "web"
@@ -29,7 +30,8 @@ PAGE_POLICY = (
 )
 
 
-def page(service: Service) -> APIRouter:
+def page(service: Service, *, asks: bool) -> APIRouter:
+    """`asks`: whether people have to log in."""
     router = APIRouter(include_in_schema=False)
     own = StaticFiles(directory=WEB)
     wheel = StaticFiles(directory=str(resources.files("perspective") / "widget" / "static"))
@@ -55,8 +57,10 @@ def page(service: Service) -> APIRouter:
         return await answer(wheel, file, request)
 
     @router.get("/page.json")
-    def page_json() -> Response:
-        content = orjson.dumps(about(service))
+    def page_json(request: Request) -> Response:
+        who = principal_of(request.scope)
+        user = {"name": who.name, "role": who.role, "maySwitch": who.may_switch, "loggedIn": asks}
+        content = orjson.dumps({**about(service), "user": user})
         return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
 
     return router

@@ -3,11 +3,14 @@
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 
 from turnout.ending import Ending
 from turnout.serve.app import create_app
+from turnout.serve.patience import impatient
+from turnout.serve.security.exposure import warn_of_exposure
 from turnout.service import Service
 
 OPEN_STREAMS_SECONDS = 1
@@ -20,23 +23,36 @@ def run(service: Service, listener: socket.socket, ending: Ending, on_live: Call
     ending.gently(server.stop)
     ending.callback(service.stop)
     service.start()
+    warn_of_exposure(service.config)
     server.run([listener])
     if service.failure is not None:
         raise service.failure
+
+
+def server_config(service: Service, **settings: Any) -> uvicorn.Config:
+    """How uvicorn serves this service."""
+    serve = service.config.serve
+    return uvicorn.Config(
+        create_app(service),
+        http=impatient(serve.limits.request_seconds),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        forwarded_allow_ips=list(serve.proxies),
+        ssl_certfile=serve.tls.certificate or None,
+        ssl_keyfile=serve.tls.key or None,
+        # Before it is a request, a connection is counted by nobody else. Those that are answered leave in time.
+        limit_concurrency=2 * serve.limits.max_connections,
+        ws_max_size=serve.limits.max_request_bytes,
+        **settings,
+    )
 
 
 class _Server(uvicorn.Server):
     """Leaves signals to the ending, and looks after the service while it starts."""
 
     def __init__(self, service: Service, on_live: Callable[[], None]) -> None:
-        super().__init__(
-            uvicorn.Config(
-                create_app(service),
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=OPEN_STREAMS_SECONDS,
-            )
-        )
+        super().__init__(server_config(service, timeout_graceful_shutdown=OPEN_STREAMS_SECONDS))
         self._service = service
         self._on_live: Callable[[], None] | None = on_live
 

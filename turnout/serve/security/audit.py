@@ -1,0 +1,34 @@
+"""Who asked for a switch over HTTP, from where, and whether they might: a line each in the log."""
+
+import logging
+
+from starlette.types import Scope
+
+from turnout.serve.security.principal import Principal, principal_of
+from turnout.serve.security.scope import client_of
+from turnout.tables.system import cut
+
+SWITCHES = ("/api/control", "/api/undo")
+log = logging.getLogger(__name__)
+
+
+def accepted(scope: Scope, message: bytes | None = None) -> None:
+    """Before it is published: whatever becomes of it, it is known who asked."""
+    what = "undo" if message is None else _shown(message)
+    log.info("Switch over HTTP by %s from %s: accepted: %s", principal_of(scope).name, client_of(scope), what)
+
+
+def denied(scope: Scope, principal: Principal | None, why: str) -> None:
+    """The message of somebody who may not send one is not even read."""
+    who = "somebody unknown" if principal is None else principal.name
+    log.warning("Switch over HTTP by %s from %s: denied: %s: %s", who, client_of(scope), scope["path"], why)
+
+
+def is_switch(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"].rstrip("/") in SWITCHES
+
+
+def _shown(message: bytes) -> str:
+    """As text in one line, of bounded length: it may hold anything."""
+    text = cut(message.decode(errors="backslashreplace"))
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
