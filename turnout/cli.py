@@ -11,6 +11,7 @@ from turnout import __version__
 from turnout.commands import running, setup, showing
 from turnout.commands.samples import samples
 from turnout.commands.switch import SwitchCommand, switch, undo
+from turnout.commands.token import token
 from turnout.errors import TurnoutError
 
 
@@ -63,6 +64,7 @@ app.command(rich_help_panel=_WATCH)(showing.tail)
 app.command(rich_help_panel=_WATCH)(showing.logs)
 app.command(rich_help_panel=_SETUP)(setup.check)
 app.command(rich_help_panel=_SETUP)(setup.config)
+app.command(rich_help_panel=_SETUP)(token)
 
 if __name__ == "__main__":
     app(prog_name="turnout")

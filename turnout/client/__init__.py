@@ -15,6 +15,8 @@ from turnout.client.changes import Changes, Options
 from turnout.client.client import Client, Status, TableInfo
 from turnout.client.errors import (
     NothingToUndo,
+    NotLoggedIn,
+    NotPermitted,
     OutcomeUnknown,
     QueryRefused,
     SwitchRejected,
@@ -44,6 +46,8 @@ __all__ = [
     "Event",
     "Held",
     "Live",
+    "NotLoggedIn",
+    "NotPermitted",
     "NothingToUndo",
     "Options",
     "Outcome",

@@ -29,8 +29,10 @@ READ_AHEAD_EVENTS = 16
 
 
 class AsyncClient:
-    def __init__(self, url: str = DEFAULT_URL, *, headers: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._client = Client(url, headers=headers)
+    def __init__(
+        self, url: str = DEFAULT_URL, *, token: str | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._client = Client(url, token=token, headers=headers)
 
     @property
     def url(self) -> str:

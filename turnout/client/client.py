@@ -63,9 +63,12 @@ class Status(dict[str, Any]):
 class Client:
     """All calls wait for their answer. It may be used by many threads at once."""
 
-    def __init__(self, url: str = DEFAULT_URL, *, headers: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`headers` go with each request: what a proxy before Turnout may ask for."""
-        self._server = Server(url, headers)
+    def __init__(
+        self, url: str = DEFAULT_URL, *, token: str | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`token` is what to log in with, where the server asks for it. `headers` go with each request: what a proxy
+        before Turnout may ask for."""
+        self._server = Server(url, {**({"Authorization": f"Bearer {token}"} if token else {}), **headers})
         self._streams: WeakSet[Changes] = WeakSet()
 
     @property

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from turnout.client.switching import Outcome
 
 __all__ = [
+    "NotLoggedIn",
+    "NotPermitted",
     "NothingToUndo",
     "OutcomeUnknown",
     "QueryRefused",
@@ -25,6 +27,14 @@ class Unreachable(TurnoutError):
 
 class Unavailable(TurnoutError):
     """It answers, but cannot do that now: it still starts, or its Kafka does not answer."""
+
+
+class NotLoggedIn(TurnoutError):
+    """It asks who you are, and no token was sent, or one that is not good."""
+
+
+class NotPermitted(TurnoutError):
+    """It knows who you are, and you may not do that; or it may not, at its Kafka."""
 
 
 class SwitchRejected(TurnoutError):

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from turnout.client.errors import (
     NothingToUndo,
+    NotLoggedIn,
+    NotPermitted,
     QueryRefused,
     TableMissing,
     TurnoutError,
@@ -18,12 +20,16 @@ from turnout.client.errors import (
 )
 
 ANSWER_SECONDS = 10.0
+LOG_IN = "Log in with a token: --token or the variable TURNOUT_TOKEN, in Python Client(token=…)."
 
 _CONNECTIONS = {"http": HTTPConnection, "https": HTTPSConnection}
 _REFUSALS: Mapping[int, type[TurnoutError]] = {
     400: QueryRefused,
+    401: NotLoggedIn,
+    403: NotPermitted,
     404: TableMissing,
     409: NothingToUndo,
+    429: Unavailable,
     502: Unavailable,
     503: Unavailable,
     504: Unavailable,
@@ -96,7 +102,8 @@ class Server:
     def _refusal(self, response: HTTPResponse) -> TurnoutError:
         kind = _REFUSALS.get(response.status, TurnoutError)
         try:
-            return kind(str(json.loads(response.read())["error"]))
+            said = str(json.loads(response.read())["error"])
+            return kind(f"{self.url} answers: {said}. {LOG_IN}" if kind is NotLoggedIn else said)
         except (ValueError, KeyError, TypeError):
             kind = kind if kind is Unavailable else TurnoutError
             return kind(f"{self.url} answers with {response.status} {response.reason}: is that a Turnout?")

@@ -29,6 +29,15 @@ Url = Annotated[
         help="The Turnout to ask. Without it: the host and port in the configuration.",
     ),
 ]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        help="What to log in with, where Turnout asks for it. Better set as a variable: options are seen by others.",
+        envvar="TURNOUT_TOKEN",
+    ),
+]
 
 
 def load_config(file: Path | None, flags: Mapping[str, object] = MappingProxyType({})) -> "Config":
@@ -46,7 +55,7 @@ def default_url(file: Path | None) -> str:
     return url_of(serve.host, serve.port, serve.scheme)
 
 
-def client_of(url: str | None, file: Path | None) -> "Client":
+def client_of(url: str | None, file: Path | None, token: str | None) -> "Client":
     from turnout.client import Client
 
-    return Client(url or default_url(file))
+    return Client(url or default_url(file), token=token)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from turnout.commands.options import ConfigFile, Url, client_of
+from turnout.commands.options import ConfigFile, Token, Url, client_of
 
 if TYPE_CHECKING:  # Rich takes as long to load as a server to answer
     from turnout.client import Status, TurnoutError
@@ -22,6 +22,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", "-w", metavar="", help="Keep it on screen, until Ctrl-C.")] = False,
     config: ConfigFile = None,
     url: Url = None,
+    token: Token = None,
 ) -> None:
     """Show what is live: topics, type of join, state, lag.
 
@@ -31,7 +32,7 @@ def status(
     - `turnout status --watch`
     - `turnout status --json`
     """
-    client = client_of(url, config)
+    client = client_of(url, config, token)
     answer = client.status()
     if as_json:
         typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
@@ -77,6 +78,7 @@ def tail(
     once: Annotated[bool, typer.Option("--once", metavar="", help="Show them once and end.")] = False,
     config: ConfigFile = None,
     url: Url = None,
+    token: Token = None,
 ) -> None:
     """Show the rows of a table that changed last, the newest at the end.
 
@@ -89,7 +91,7 @@ def tail(
     """
     from turnout.commands.tailing import Asked
 
-    client, asked = client_of(url, config), Asked(table, filters or (), sort or (), columns or ())
+    client, asked = client_of(url, config, token), Asked(table, filters or (), sort or (), columns or ())
     if once or not sys.stdout.isatty():
         from turnout.commands.watching import print_table
 
@@ -110,6 +112,7 @@ def logs(
     ] = False,
     config: ConfigFile = None,
     url: Url = None,
+    token: Token = None,
 ) -> None:
     """Show the log: each step of each switch, and what went wrong.
 
@@ -120,7 +123,7 @@ def logs(
     from turnout.commands.steps import print_lines
     from turnout.commands.unseen import Unseen
 
-    console, unseen, log = wide_console(), Unseen(), client_of(url, config).table(_logs_table())
+    console, unseen, log = wide_console(), Unseen(), client_of(url, config, token).table(_logs_table())
     with _until_interrupted(), log.changes(on_connection=_tell_connection) as changes:
         first = unseen.of(next(changes))
         print_lines(console, first[max(0, len(first) - lines) :])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from turnout.commands.options import ConfigFile, Url, client_of, load_config
+from turnout.commands.options import ConfigFile, Token, Url, client_of, load_config
 from turnout.commands.steps import follow
 from turnout.commands.words import topic_option
 from turnout.errors import TurnoutError
@@ -52,6 +52,7 @@ def switch(
     timeout: Timeout = OUTCOME_SECONDS,
     config: ConfigFile = None,
     url: Url = None,
+    token: Token = None,
 ) -> None:
     """Switch to other topics or another type of join, while people watch.
 
@@ -72,11 +73,11 @@ def switch(
     if not message:
         options = ", ".join(topic_option(table) for table in (settings.join.left, settings.join.right))
         raise TurnoutError(f"There is nothing to switch to: give one or more of {options}, --join.")
-    client = client_of(url, config)
+    client = client_of(url, config, token)
     follow(client, settings.public_names, lambda seconds: client.control(message, seconds), timeout)
 
 
-def undo(timeout: Timeout = OUTCOME_SECONDS, config: ConfigFile = None, url: Url = None) -> None:
+def undo(timeout: Timeout = OUTCOME_SECONDS, config: ConfigFile = None, url: Url = None, token: Token = None) -> None:
     """Go back to the topics and the type of join that were shown before.
 
     Publishes them as a control message, shows each step as it happens, and then its outcome. Another undo goes forth
@@ -85,5 +86,5 @@ def undo(timeout: Timeout = OUTCOME_SECONDS, config: ConfigFile = None, url: Url
     The exit code is 0 if what was shown before is in force (applied, or no change), else 1: also if there is nothing
     to undo.
     """
-    client = client_of(url, config)
+    client = client_of(url, config, token)
     follow(client, load_config(config).public_names, client.undo, timeout)

@@ -16,6 +16,9 @@ from turnout.service import Service
 OPEN_STREAMS_SECONDS = 1
 """How long requests may go on after the signal to stop. Viewers' streams never end by themselves: they are cut then."""
 
+SPARE_CONNECTIONS = 500
+"""Open, and with no request under way: browsers keep some for the next one. uvicorn closes them after five seconds."""
+
 
 def run(service: Service, listener: socket.socket, ending: Ending, on_live: Callable[[], None]) -> None:
     """Serve until a signal to stop. Raises what keeps the service from starting at all."""
@@ -41,8 +44,8 @@ def server_config(service: Service, **settings: Any) -> uvicorn.Config:
         forwarded_allow_ips=list(serve.proxies),
         ssl_certfile=serve.tls.certificate or None,
         ssl_keyfile=serve.tls.key or None,
-        # Before it is a request, a connection is counted by nobody else. Those that are answered leave in time.
-        limit_concurrency=2 * serve.limits.max_connections,
+        # Before it is a request, a connection is counted by nobody else.
+        limit_concurrency=serve.limits.max_connections + SPARE_CONNECTIONS,
         ws_max_size=serve.limits.max_request_bytes,
         **settings,
     )

@@ -15,7 +15,9 @@ export interface TurnoutOptions {
   readonly integers?: Integers;
   /** How long a stream may be silent until it is taken for dead; the server speaks every 15 s. 40 s unless told. */
   readonly quietMs?: number;
-  /** Instead of the global one: for credentials, for example. */
+  /** What to log in with, where the server asks for it. Whoever opens the page can read it: one of their own, then. */
+  readonly token?: string;
+  /** Instead of the global one: for other credentials, for example. */
   readonly fetch?: Fetch;
 }
 
@@ -54,7 +56,7 @@ export class Turnout {
   /** Without an address: the server that the page comes from. */
   constructor(url: string | undefined = globalThis.location?.origin, options: TurnoutOptions = {}) {
     if (!url) throw new TurnoutError("Outside of a page, say where the Turnout is: http://127.0.0.1:8400");
-    this.#server = new Server(url, options.fetch ?? ((address, init) => fetch(address, init)));
+    this.#server = new Server(url, options.fetch ?? ((address, init) => fetch(address, init)), options.token);
     this.#integers = options.integers ?? "number";
     this.#feeds = new SharedFeeds(this.#server, this.#integers, options.quietMs ?? QUIET_MS);
   }

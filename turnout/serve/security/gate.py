@@ -84,8 +84,9 @@ class Gate:
             return
         ending = _Ending(scope, receive, send)
         when = asyncio.get_running_loop().time() + principal.until - time.time()
+        limit = asyncio.timeout_at(when)
         try:
-            async with asyncio.timeout_at(when) as limit:
+            async with limit:
                 with sessions.using(principal.session, limit):
                     await self._app(scope, receive, ending.send)
         except TimeoutError:
@@ -122,7 +123,9 @@ def _reads(scope: Scope) -> bool:
 
 def _authorise(scope: Scope, principal: Principal) -> None:
     if not (_reads(scope) or principal.may_switch):
-        raise Refusal(403, f"{principal.name} is a {principal.role}: only an operator may switch")
+        raise Refusal(
+            403, f"{principal.name} is a {principal.role}: only an operator may switch; ask whoever runs this server"
+        )
 
 
 def _login_of(scope: Scope) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
@@ -73,7 +73,7 @@ class Oidc:
                 answer = await client.fetch_token(
                     address, grant_type="authorization_code", code=code, code_verifier=attempt.verifier
                 )
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise unreachable(self._config.issuer, error) from None
         except OAuthError as error:
             raise not_logged_in(f"the provider refused the login ({error.error})") from None

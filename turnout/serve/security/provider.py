@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 from joserfc.jwk import KeySet
 from joserfc.jws import extract_compact
 
@@ -56,9 +56,9 @@ class Provider:
 
     async def _get(self, url: str) -> Any:
         try:
-            async with httpx.AsyncClient(timeout=ANSWER_SECONDS) as client:
+            async with httpx2.AsyncClient(timeout=ANSWER_SECONDS) as client:
                 answer = (await client.get(url)).raise_for_status().json()
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx2.HTTPError, ValueError) as error:
             raise unreachable(self._issuer, error) from None
         if not isinstance(answer, dict):
             raise unreachable(self._issuer, "its answer is no object")

@@ -24,13 +24,13 @@ class Security:
         """Whether anyone has to say who they are."""
         self._guard: Guard | None = None
         self._sessions: Sessions | None = None
+        self.pages: APIRouter = no_login()
         if not auth.asks:
-            self.pages = no_login()
             return
         tokens, seal = Tokens(auth.tokens), Seal(kept_key(config.state_dir))
         oidc = Oidc(auth.oidc) if auth.oidc.issuer else None
         self._guard, self._sessions = Guard(tokens, oidc), Sessions(seal, tokens, auth.session_seconds)
-        self.pages: APIRouter = login_pages(tokens, oidc, seal, self._sessions)
+        self.pages = login_pages(tokens, oidc, seal, self._sessions)
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """From the inside out: an answer of each layer passes those around it."""

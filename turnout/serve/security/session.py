@@ -31,7 +31,7 @@ class Sessions:
     def begin(self, scope: Scope, response: Response, principal: Principal, token: str | None = None) -> None:
         """Log somebody in, by the token of this name or by other means."""
         until = min(self._clock() + self._seconds, principal.until or float("inf"))
-        said = {"name": principal.name, "role": principal.role, "id": secrets.token_urlsafe(16)}
+        said: dict[str, object] = {"name": principal.name, "role": principal.role, "id": secrets.token_urlsafe(16)}
         if token is not None:
             said |= {"token": token, "mark": self._tokens.mark(token)}
         self._set(scope, response, self._seal.seal(_PURPOSE, said, until), int(until - self._clock()))

@@ -1,6 +1,7 @@
 // @ts-check
 // Keeps the panels connected for as long as the page is open, whatever happens to the network and the server.
 
+import { leaveIfLoggedOut } from "./login.js";
 import { Pulse, socketUrl } from "./pulse.js";
 
 /** @import { Session } from "./session.js" */
@@ -37,7 +38,10 @@ export class Connection {
     this.#tellVitals = tellVitals;
     new Pulse(
       (vitals) => this.#alive(vitals),
-      () => this.#drop("lost"),
+      () => {
+        this.#drop("lost");
+        leaveIfLoggedOut();
+      },
     );
   }
 

@@ -7,6 +7,7 @@ import { Drawer } from "./drawer.js";
 import { follow } from "./feed.js";
 import { Header } from "./header.js";
 import { LayoutMenu } from "./layout_menu.js";
+import { showUser } from "./login.js";
 import { Notices } from "./notices.js";
 import { Panels } from "./panels.js";
 import { ready } from "./perspective.js";
@@ -36,8 +37,11 @@ async function start() {
       dialog.vitals(vitals);
     },
   );
-  for (const button of document.querySelectorAll("[data-opens=switch]")) {
+  showUser(one(document, "#user", HTMLElement), about.user);
+  for (const button of document.querySelectorAll("button[data-opens=switch]")) {
     button.addEventListener("click", () => dialog.open());
+    button.toggleAttribute("disabled", !about.user.maySwitch);
+    if (!about.user.maySwitch) button.setAttribute("title", "Only an operator may switch");
   }
 
   const viewer = /** @type {import("./perspective.js").Viewer} */ (one(document, "perspective-viewer", HTMLElement));

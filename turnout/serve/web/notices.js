@@ -61,7 +61,8 @@ export class Notices {
     if (STEPS.includes(vitals.state)) {
       this.#say({ kind: "busy", text: `${capital(vitals.message)}… Until then the tables go on as they are.` });
     } else if (vitals.generation !== before.generation) {
-      this.#say({ kind: "done", text: `Now showing ${shown}.`, action: { label: "Undo", run: this.#undo } }, MOMENT_MS);
+      const action = this.#about.user.maySwitch ? { label: "Undo", run: this.#undo } : undefined;
+      this.#say({ kind: "done", text: `Now showing ${shown}.`, action }, MOMENT_MS);
     } else if (FAILURE.test(vitals.message) && vitals.message !== before.message) {
       this.#say({ kind: "refused", text: `${capital(vitals.message)}.`, action: this.#dismissal() });
     } else if (this.#switching?.kind === "busy") this.#say(null);
