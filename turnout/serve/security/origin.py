@@ -39,6 +39,7 @@ def is_same_origin(origin: str, host: str) -> bool:
     try:
         asked = urlsplit(f"{address.scheme}://{host}")
         port = _PORTS.get(address.scheme)
-        return bool(host) and (address.hostname, address.port or port) == (asked.hostname, asked.port or port)
+        same = (address.hostname, address.port or port) == (asked.hostname, asked.port or port)
+        return same and address.hostname is not None  # "null" is a page that hides where it comes from
     except ValueError:  # a port that is none
         return False
