@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -16,6 +16,7 @@ from turnout.config import SHAPE, Config, PublicNames, load, to_yaml
 from turnout.config_layers import VALUE, Shape
 from turnout.errors import ConfigError
 from turnout.schema import ColumnType, JoinType, Match, parse_join_type, topic_name_problem
+from turnout.secret import Secret
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "configuration.md"
 PACKAGED = Path(__file__).parents[1] / "turnout" / "turnout.yaml"
@@ -738,15 +739,18 @@ def test_any_text_is_a_config_or_mistakes_that_all_have_a_place(text: str) -> No
 # The document
 
 
+NAMED = {"tables": "<table>", "tokens": "<token>"}
+
+
 def leaves(shape: Shape, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every place of the config, with <…> for a name that is the user's."""
-    if shape == VALUE or shape.properties is not None:
+    if shape == VALUE or shape.properties is not None or shape.refers:
         yield at
         return
     for name, below in shape.fields.items():
         yield from leaves(below, (*at, name))
     if shape.items is not None and shape.items != VALUE:
-        yield from leaves(shape.items, (*at, "<table>"))
+        yield from leaves(shape.items, (*at, NAMED[at[-1]]))
     elif shape.items is not None:
         yield at
 
@@ -755,12 +759,12 @@ def field_at(path: tuple[str, ...]) -> Any:
     model: type[BaseModel] = Config
     field = None
     for part in path:
-        if part == "<table>":
+        if part in NAMED.values():
             continue
         field = model.model_fields[part]
         annotation = field.annotation
-        if part == "tables":
-            model = Config.model_fields["tables"].annotation.__args__[1]  # type: ignore[union-attr]
+        if part in NAMED:
+            model = get_args(annotation)[1]
         elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
             model = annotation
     assert field is not None
@@ -776,8 +780,24 @@ def test_the_document_has_every_key_with_its_description_default_and_variable(pa
     assert field.description in rows[0]
     assert f"`TURNOUT_{'__'.join(path).upper()}" in rows[0]
     if not field.is_required():
-        plain = isinstance(field.default, str | int | Path)
-        assert f"| `{field.default if plain else '{}'}` |" in rows[0]
+        assert f"| `{written(field.default)}` |" in rows[0]
+
+
+def written(default: object) -> str:
+    """As one would write it in the file."""
+    match default:
+        case bool():
+            return str(default).lower()
+        case "" | None:
+            return '""'
+        case tuple():
+            return f"[{', '.join(default)}]"
+        case str() | int() | Path():
+            return str(default)
+        case Secret():
+            return '""'
+        case _:
+            return "{}"
 
 
 def blocks(kind: str) -> list[str]:

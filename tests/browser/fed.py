@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import polars as pl
 
@@ -29,10 +30,10 @@ NOON_MS = 1_767_873_600_000  # 2026-01-08T12:00:00Z
 
 
 class FedTurnout(Fed):
-    """Live from its first moment, with the default configuration: users and their accounts."""
+    """Live from its first moment, with the default tables: users and their accounts."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, env: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(env=env)
         self.tables = self.service.tables
         self._rejected = 0
         self.published = Published(self.service, "applied")

@@ -7,8 +7,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from logging import INFO, LogRecord
+from types import MappingProxyType
 
 import uvicorn
 
@@ -24,8 +25,9 @@ from turnout.service import Service
 class Fed:
     """`users_ui` of a service that has nothing behind it."""
 
-    def __init__(self, port: int = 0) -> None:
-        self.service = Service(load(None, env={}))
+    def __init__(self, port: int = 0, env: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`env` is what the configuration differs by from the default."""
+        self.service = Service(load(None, env=env))
         self._listener = listen(ServeConfig(port=port))
         self.port = int(self._listener.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
