@@ -12,6 +12,8 @@ from turnout.check.finding import Finding, find
 from turnout.config import Config, ServeConfig
 from turnout.errors import SetupError
 from turnout.java import find_java, java_parts
+from turnout.serve.security.exposure import refuse_exposure
+from turnout.serve.tls import check_certificate
 
 OLDEST_PYTHON = (3, 11)
 
@@ -25,6 +27,7 @@ def programs() -> Iterator[Finding]:
 def places(config: Config) -> Iterator[Finding]:
     yield find("state directory", lambda: _state_dir(config.state_dir))
     yield find("port", lambda: _port(config.serve))
+    yield find("logins", lambda: _logins(config))
 
 
 def _python() -> str:
@@ -62,6 +65,14 @@ def _state_dir(directory: Path) -> str:
             with suppress(OSError):
                 path.rmdir()
     return f"{directory.absolute()} can be written"
+
+
+def _logins(config: Config) -> str:
+    refuse_exposure(config)
+    check_certificate(config.serve.tls)
+    serve = config.serve
+    who = "those with a login" if serve.auth.asks else "anyone who reaches it"
+    return f"{who} may come in to {serve.host}{' by TLS' if serve.tls.certificate else ''}"
 
 
 def _port(serve: ServeConfig) -> str:

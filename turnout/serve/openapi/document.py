@@ -17,6 +17,9 @@ Live joins of Kafka topics: tables whose names stay, whatever is shown under the
 An answer that is no success is a JSON object with the field `error`: what is wrong, and what would be right. Integers \
 have 64 bits and are exact; JavaScript's own parser rounds those beyond 2^53. Times are ISO 8601 in UTC.
 
+Where the server asks for a login, each request has the header `Authorization: Bearer <token>`. Without a good one the \
+answer is 401, with one that may not do this 403; too many requests are answered by 429 or 503, each with `error`.
+
 Two more addresses are websockets, which OpenAPI has no words for: `/perspective` speaks Perspective's protocol, for \
 reading only; `/api/pulse` sends what `/api/status` says, each second and whenever it changes."""
 
