@@ -17,16 +17,13 @@ def check_certificate(tls: TlsConfig) -> None:
         except OSError as error:
             raise SetupError(f"serve.tls.{name}: the file {path} cannot be read: {error.strerror}.") from None
     try:
-        # An empty password, so that a key with one fails instead of asking a terminal that nobody looks at.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key, password="")
-    except (ssl.SSLError, ValueError) as error:
-        raise SetupError(f"serve.tls: {_reason(error)} ({tls.certificate}, {tls.key}).") from None
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key, password=_no_password)
+    except ssl.SSLError as error:
+        mismatch = error.reason == "KEY_VALUES_MISMATCH"
+        why = "the key is not that of the certificate" if mismatch else "one of them is not in PEM, or damaged"
+        raise SetupError(f"serve.tls: {why} ({tls.certificate}, {tls.key}).") from None
 
 
-def _reason(error: Exception) -> str:
-    reason = getattr(error, "reason", "") or ""
-    if reason == "KEY_VALUES_MISMATCH":
-        return "the key is not that of the certificate"
-    if "DECRYPT" in reason or "PASSWORD" in reason:
-        return "the key has a password: remove it (openssl pkey -in … -out …), and protect the file"
-    return "the certificate or its key is not in PEM, or damaged"
+def _no_password() -> str:
+    """Called for a key that has one: else a terminal would be asked, which nobody looks at."""
+    raise SetupError("serve.tls.key: it has a password: remove it (openssl pkey -in … -out …), and protect the file.")

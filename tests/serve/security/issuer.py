@@ -71,7 +71,7 @@ class Issuer:
                 endpoints = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "jwks"}
                 _send(request, {"issuer": self.url, **{name: f"{self.url}/{at}" for name, at in endpoints.items()}})
             case "/jwks":
-                _send(request, KeySet(list(self.published)).as_dict(private=False))  # type: ignore[arg-type]
+                _send(request, KeySet(list(self.published)).as_dict(private=False))
             case "/authorize":
                 self._authorize(request, _single(address.query))
             case "/token":

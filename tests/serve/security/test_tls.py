@@ -37,10 +37,10 @@ def test_a_certificate_that_cannot_be_used_is_said_to_be_so(tmp_path: Path, cert
     cases = {
         (tmp_path / "none", good.key): r"serve\.tls\.certificate: the file .*none cannot be read: No such file",
         (good.certificate, tmp_path / "none"): r"serve\.tls\.key: the file .*none cannot be read: No such file",
-        (text, good.key): "not in PEM, or damaged",
-        (good.certificate, text): "not in PEM, or damaged",
+        (text, good.key): "one of them is not in PEM, or damaged",
+        (good.certificate, text): "one of them is not in PEM, or damaged",
         (good.certificate, certificates.client.key): "the key is not that of the certificate",
-        (good.certificate, good.usual_encrypted_key): "the key has a password",
+        (good.certificate, good.usual_encrypted_key): "it has a password",
     }
     for (certificate, key), said in cases.items():
         with pytest.raises(SetupError, match=said):
