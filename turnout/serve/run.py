@@ -1,5 +1,6 @@
 """Runs a service and its server in this process until somebody asks to stop."""
 
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,9 +33,15 @@ def run(service: Service, listener: socket.socket, ending: Ending, on_live: Call
         raise service.failure
 
 
+def _no_refused_sockets(record: logging.LogRecord) -> bool:
+    """uvicorn takes a socket that is refused by an answer for a defect: anyone could fill the log with that."""
+    return record.getMessage() != "ASGI callable returned without completing handshake."
+
+
 def server_config(service: Service, **settings: Any) -> uvicorn.Config:
     """How uvicorn serves this service."""
     serve = service.config.serve
+    logging.getLogger("uvicorn.error").addFilter(_no_refused_sockets)
     return uvicorn.Config(
         create_app(service),
         http=impatient(serve.limits.request_seconds),

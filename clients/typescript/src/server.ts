@@ -31,7 +31,10 @@ export class Server {
 
   #authorised(init: RequestInit): RequestInit {
     if (this.#token === undefined) return init;
-    return { ...init, headers: { ...(init.headers as Record<string, string>), Authorization: `Bearer ${this.#token}` } };
+    return {
+      ...init,
+      headers: { ...(init.headers as Record<string, string>), Authorization: `Bearer ${this.#token}` },
+    };
   }
 
   async json(path: string, init?: RequestInit): Promise<unknown> {
