@@ -10,6 +10,7 @@ from typing import NoReturn
 from turnout.address import listen
 from turnout.check.finding import Finding, find
 from turnout.config import Config, ServeConfig
+from turnout.config_access import is_loopback
 from turnout.errors import SetupError
 from turnout.java import find_java, java_parts
 from turnout.serve.security.exposure import refuse_exposure
@@ -27,7 +28,9 @@ def programs() -> Iterator[Finding]:
 def places(config: Config) -> Iterator[Finding]:
     yield find("state directory", lambda: _state_dir(config.state_dir))
     yield find("port", lambda: _port(config.serve))
-    yield find("logins", lambda: _logins(config))
+    serve = config.serve
+    if serve.auth.asks or serve.tls.certificate or not is_loopback(serve.host):
+        yield find("logins", lambda: _logins(config))
 
 
 def _python() -> str:

@@ -7,8 +7,8 @@ from tests.serve.security.guarded import EXPIRED, OPERATOR, VIEWER, WRONG, Guard
 
 
 @pytest.fixture
-def loopback(tmp_path: Path) -> Iterator[Guarded]:
-    with guarded(tmp_path, {}) as turnout:
+def opened(tmp_path: Path) -> Iterator[Guarded]:
+    with guarded(tmp_path, {"auth": {"open": True}}) as turnout:
         yield turnout
 
 
@@ -40,16 +40,24 @@ def test_a_try_that_is_denied_leaves_one_too_without_what_was_sent(turnout: Guar
     ]
 
 
-def test_where_nobody_is_asked_it_is_anyone(loopback: Guarded) -> None:
-    with loopback.client() as http:
+def test_where_it_is_open_to_all_it_is_anyone(opened: Guarded) -> None:
+    with opened.client() as http:
         http.post("/api/control", content=b"{}")
-    assert loopback.logged() == ["INFO Switch over HTTP by anyone from 127.0.0.1: accepted: {}"]
+    assert opened.logged() == ["INFO Switch over HTTP by anyone from 127.0.0.1: accepted: {}"]
 
 
-def test_a_message_breaks_no_line_and_has_bounds(loopback: Guarded) -> None:
-    with loopback.client() as http:
+def test_on_loopback_where_nothing_was_said_the_log_stays_as_it_was(tmp_path: Path) -> None:
+    with guarded(tmp_path, {}) as turnout, turnout.client() as http:
+        http.post("/api/control", content=b"{}")
+        http.post("/api/undo")
+        assert len(turnout.published.values) == 2
+        assert turnout.logged() == []
+
+
+def test_a_message_breaks_no_line_and_has_bounds(opened: Guarded) -> None:
+    with opened.client() as http:
         http.post("/api/control", content=b"\xff\n2026 ERROR forged\x1b[2J" + b"x" * 5000)
-    (line,) = loopback.logged()
+    (line,) = opened.logged()
     assert line.startswith(
         "INFO Switch over HTTP by anyone from 127.0.0.1: accepted: \\xff\\n2026 ERROR forged\\x1b[2J"
     )

@@ -14,8 +14,9 @@ log = logging.getLogger(__name__)
 
 def accepted(scope: Scope, message: bytes | None = None) -> None:
     """Before it is published: whatever becomes of it, it is known who asked."""
-    what = "undo" if message is None else _shown(message)
-    log.info("Switch over HTTP by %s from %s: accepted: %s", principal_of(scope).name, client_of(scope), what)
+    who, what = principal_of(scope), "undo" if message is None else _shown(message)
+    if who.audited:
+        log.info("Switch over HTTP by %s from %s: accepted: %s", who.name, client_of(scope), what)
 
 
 def denied(scope: Scope, principal: Principal | None, why: str) -> None:

@@ -36,16 +36,18 @@ class Guard(Protocol):
 
 
 class Gate:
-    def __init__(self, app: ASGIApp, guard: Guard | None, sessions: Sessions | None) -> None:
-        """Without a guard, nobody is asked who they are."""
-        self._app, self._guard, self._sessions = app, guard, sessions
+    def __init__(
+        self, app: ASGIApp, guard: Guard | None, sessions: Sessions | None, unasked: Principal = ANYONE
+    ) -> None:
+        """Without a guard nobody is asked who they are, and all of them are `unasked`."""
+        self._app, self._guard, self._sessions, self._unasked = app, guard, sessions, unasked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         if self._guard is None or self._sessions is None or scope["path"] in OPEN:
-            attach(scope, ANYONE)
+            attach(scope, self._unasked)
             await self._app(scope, receive, send)
             return
         principal = None

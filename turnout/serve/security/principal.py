@@ -18,6 +18,8 @@ class Principal:
     """When that ends, in seconds since 1970."""
     session: str | None = None
     """By which it came, if it was a cookie's."""
+    audited: bool = True
+    """Whether the log says so when it switches."""
 
     @property
     def may_switch(self) -> bool:
@@ -25,7 +27,9 @@ class Principal:
 
 
 ANYONE = Principal("anyone", Role.OPERATOR)
-"""Where nobody is asked who they are."""
+"""Where it was said that nobody is asked who they are."""
+LOCAL = Principal("anyone", Role.OPERATOR, audited=False)
+"""Where nothing was said: on loopback, among the programs of one machine, a name that all share tells nothing."""
 
 
 def attach(scope: Scope, principal: Principal) -> None:

@@ -12,6 +12,7 @@ from turnout.serve.security.limits import Limits
 from turnout.serve.security.login import login_pages, no_login
 from turnout.serve.security.oidc import Oidc
 from turnout.serve.security.origin import OriginCheck
+from turnout.serve.security.principal import ANYONE, LOCAL
 from turnout.serve.security.seal import Seal, kept_key
 from turnout.serve.security.session import Sessions
 from turnout.serve.security.tokens import Tokens
@@ -34,7 +35,7 @@ class Security:
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """From the inside out: an answer of each layer passes those around it."""
-        app = Gate(app, self._guard, self._sessions)
+        app = Gate(app, self._guard, self._sessions, ANYONE if self._serve.auth.open else LOCAL)
         if self._serve.origins:
             # No credentials: a page from elsewhere sends a token of its own, never the cookie of whoever looks at it.
             app = CORSMiddleware(
