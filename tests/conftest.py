@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import AclOperation
+from hypothesis import settings
 
 from tests.secure.broker import Listener, SecureBroker
 from tests.secure.certificates import Certificates
@@ -13,6 +14,10 @@ from tests.waiting import until
 from turnout.java import java_parts
 
 READABLE = "readable"
+
+# An example may take its time: how long says more about the machine than about what is tested.
+settings.register_profile("turnout", deadline=None)
+settings.load_profile("turnout")
 
 
 @pytest.fixture(scope="session")

@@ -640,7 +640,7 @@ def test_a_config_made_in_code_shows_no_secret_in_its_errors() -> None:
         st.sampled_from(["client.id", "client.rack", "debug"]), st.text(st.characters(codec="utf-8"))
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(values={"client.id": "$${a}${b}$$${c"})
 def test_what_turnout_config_prints_is_the_same_config(values: dict[str, str]) -> None:
     original = Config.model_validate(
@@ -698,7 +698,7 @@ PLACED = re.compile(r"(random\.yaml|built-in turnout\.yaml)(:\d+)?: ")
 
 
 @given(path=st.sampled_from(PATHS), value=ANYTHING, extra=st.none() | st.text(max_size=6))
-@settings(suppress_health_check=NO_FIXTURE_PER_EXAMPLE, max_examples=300, deadline=None)
+@settings(suppress_health_check=NO_FIXTURE_PER_EXAMPLE, max_examples=300)
 def test_a_random_change_is_a_config_or_mistakes_that_all_have_a_place(
     path: tuple[str, ...], value: object, extra: str | None
 ) -> None:
@@ -730,7 +730,7 @@ def test_a_key_with_a_letter_too_many_is_named_with_the_one_that_was_meant(path:
 
 
 @given(text=st.text())
-@settings(suppress_health_check=NO_FIXTURE_PER_EXAMPLE, deadline=None)
+@settings(suppress_health_check=NO_FIXTURE_PER_EXAMPLE)
 def test_any_text_is_a_config_or_mistakes_that_all_have_a_place(text: str) -> None:
     for line in complaint(text).splitlines():
         assert PLACED.match(line)

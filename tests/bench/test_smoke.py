@@ -15,6 +15,7 @@ from bench.smoke import CASE, OURS, READ, THEIRS, holds, ratio_of, recorded_in
 from turnout.errors import TurnoutError
 
 RECORDED = 3.0
+MACHINE = Machine(cores=2, turnout="", python="", java=17, spark="", kafka="", polars="")
 Measured = Callable[..., None]
 
 
@@ -34,7 +35,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
 
     def set_to(ours: list[float], theirs: list[float]) -> None:
         monkeypatch.setattr(smoke, "java_parts", lambda _say: _Parts())
-        monkeypatch.setattr(smoke, "measure", lambda *_: _results(ours, theirs))
+        monkeypatch.setattr(smoke, "this_machine", lambda _parts: MACHINE)
+        monkeypatch.setattr(smoke, "measure", lambda results, *_: _fill(results, ours, theirs))
 
     return set_to
 
@@ -112,9 +114,12 @@ class _Parts:
 
 
 def _results(ours: list[float], theirs: list[float]) -> Results:
-    machine = Machine(cores=2, turnout="", python="", java=17, spark="", kafka="", polars="")
-    results = Results("smoke", "How fast?", machine, 0.0, quick=True)
+    results = Results("smoke", "How fast?", MACHINE, 0.0, quick=True)
+    _fill(results, ours, theirs)
+    return results
+
+
+def _fill(results: Results, ours: list[float], theirs: list[float]) -> None:
     for name, values in ((OURS, ours), (THEIRS, theirs)):
         for value in values:
             results.add(CASE, name, READ, value)
-    return results

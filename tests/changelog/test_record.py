@@ -4,7 +4,7 @@ import struct
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.histories import VALUES, encode, histories, records_of, schemas
@@ -153,7 +153,6 @@ def test_a_record_that_the_pipeline_did_not_write_is_an_error_not_a_shift(foreig
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_any_row_of_any_schema_comes_back_as_it_was(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     messages = data.draw(histories(schema))

@@ -231,7 +231,7 @@ def test_a_full_table_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> Non
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.sampled_from("lr")), max_size=40), st.integers(1, 6))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_keys_held_are_always_those_that_changed_last_and_all_that_fit(
     rows: list[tuple[int, str]], max_rows: int
 ) -> None:
@@ -290,7 +290,7 @@ def furthest(entries: Iterable[tuple[int, int, int]]) -> Mapping[int, Counts]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_however_often_a_pipeline_crashes_no_key_goes_back_and_all_end_as_the_newest(data: st.DataObject) -> None:
     written = data.draw(runs())
     ends = sorted(data.draw(st.lists(st.integers(0, len(written)), max_size=6)))

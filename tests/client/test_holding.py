@@ -95,7 +95,6 @@ def awaited(url: str) -> Iterator[AsyncLive]:
 @settings(
     max_examples=20,
     phases=[Phase.generate],  # each example that fails takes as long as one waits: too long to look for a smaller one
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(bursts=BURSTS)

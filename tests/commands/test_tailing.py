@@ -28,7 +28,7 @@ def fed() -> Iterator[Fed]:
     fed.stop()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ASKED, ROWS, st.lists(st.tuples(ROWS, st.sets(IDS, max_size=3), st.booleans()), max_size=6), st.integers(1, 5))
 def test_what_is_shown_is_what_the_server_answers(
     fed: Fed,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from confluent_kafka import KafkaException, Producer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -331,13 +331,11 @@ def test_a_contradiction_names_both_sides_and_what_to_do(written: dict[str, str]
 # -- there and back
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(login=logins() | logins(TRUSTS, LIBRDKAFKA_IDENTITIES))
 def test_a_login_told_to_librdkafka_reads_back_as_the_same(login: Login) -> None:
     assert read_login(render_for_librdkafka(login)) == login
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(login=logins() | logins(JAVA_TRUSTS, JAVA_IDENTITIES))
 def test_a_login_told_to_java_reads_back_as_the_same(login: Login) -> None:
     assert read_login(render_for_java(login)) == login
@@ -352,7 +350,6 @@ SAID_TOGETHER = [
 ]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(login=logins(TRUSTS, IDENTITIES), data=st.data())
 def test_a_login_told_in_any_mix_of_the_two_reads_back_as_the_same(login: Login, data: st.DataObject) -> None:
     java, own = render_for_java(login), render_for_librdkafka(login)
@@ -428,13 +425,11 @@ _MORE = st.lists(st.sampled_from(sorted(_ANY)), max_size=5, unique=True).flatmap
 )
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(good=_GOOD, more=_MORE)
 def test_no_secret_of_any_properties_shows(good: dict[str, str], more: dict[str, str]) -> None:
     assert [text for text in shown(good | more) if SECRET in text] == []
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(login=logins(JAVA_TRUSTS, JAVA_IDENTITIES) | logins(TRUSTS, LIBRDKAFKA_IDENTITIES))
 def test_a_logins_dump_is_the_same_whatever_its_secrets_are(login: Login) -> None:
     def covered(part: object) -> object:

@@ -81,7 +81,7 @@ def steps(draw: st.DrawFn) -> list[Step]:
 null_key_history: list[Message] = []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps())
 def test_every_join_of_any_history_equals_the_oracle(users_accounts: Live, history: list[Step]) -> None:
     rig, pipeline = users_accounts

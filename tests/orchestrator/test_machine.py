@@ -427,4 +427,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=300, stateful_step_count=50, deadline=None, derandomize=True)
+TestMachine.settings = settings(max_examples=300, stateful_step_count=50, derandomize=True)

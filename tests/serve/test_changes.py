@@ -363,7 +363,7 @@ def bounded_schemas(draw: st.DrawFn) -> JoinSchema:
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_whoever_replays_the_events_only_ever_has_what_a_snapshot_had_and_ends_with_what_it_has(
     data: st.DataObject,
 ) -> None:

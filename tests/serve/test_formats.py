@@ -146,7 +146,7 @@ ANY_ROWS = st.lists(st.tuples(*(st.none() | VALUES[kind] for kind in COLUMNS.val
 
 
 @given(ANY_ROWS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_every_value_is_exact_in_every_format(content: list[tuple[object, ...]]) -> None:
     rows = pl.DataFrame(content, schema=dtypes(COLUMNS), orient="row")
     assert _rows(body(rows, Format.JSON), Format.JSON) == content

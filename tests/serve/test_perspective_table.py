@@ -47,7 +47,7 @@ def _frame(rows: dict[str, int | None]) -> pl.DataFrame:
 
 
 @given(st.lists(changes, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_after_any_changes_it_shows_the_rows_that_are_there(told: list[Change]) -> None:
     shown, expected = Shown(), dict[str, int | None]()
     for upserts, removes in told:
@@ -79,7 +79,7 @@ def test_a_table_that_was_empty_begins_anew() -> None:
 
 
 @given(st.lists(changes, max_size=6), changes)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_filled_anew_it_shows_the_same_rows_in_the_same_places(told: list[Change], later: Change) -> None:
     shown, expected = Shown(), dict[str, int | None]()
     for upserts, removes in told:

@@ -136,7 +136,7 @@ def service(tmp_path: Path) -> Service:
 @pytest.mark.timeout(300)  # a failure is made small before it is told
 @given(cases())
 @example(([NO_TEXT], Question([], [], ["text"], None)))
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_format_answers_as_plain_python_does(
     http: httpx.Client, service: Service, case: tuple[list[Row], Question]
 ) -> None:

@@ -109,7 +109,6 @@ def applied_in_python(base: Rows, steps: Sequence[Delta]) -> Rows:
 
 
 @given(tables(), st.lists(deltas(), max_size=5))
-@settings(deadline=None)
 def test_deltas_do_the_same_one_by_one_together_and_merged(base: Rows, steps: list[Delta]) -> None:
     expected = applied_in_python(base, steps)
     one_by_one = table(base)
@@ -124,7 +123,6 @@ def test_deltas_do_the_same_one_by_one_together_and_merged(base: Rows, steps: li
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.none() | st.sampled_from("rs")), st.data())
-@settings(deadline=None)
 def test_a_difference_turns_the_old_table_into_the_new_one(old: dict[str, str | None], data: st.DataObject) -> None:
     new = data.draw(st.dictionaries(st.sampled_from("abcdef"), st.none() | st.sampled_from("rs")))
     difference = Delta.between(matched(old), matched(new), [ROW, MATCH])
@@ -136,7 +134,7 @@ def test_a_difference_turns_the_old_table_into_the_new_one(old: dict[str, str | 
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_tables_kept_up_to_date_batch_by_batch_are_those_of_the_oracle(
     join: JoinType, match: Match, data: st.DataObject
 ) -> None:

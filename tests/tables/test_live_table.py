@@ -130,7 +130,7 @@ def deltas(draw: st.DrawFn) -> Delta:
 
 @pytest.mark.parametrize("tier", [2, TIER])
 @given(steps=st.lists(deltas() | CONTENT | st.just("look"), max_size=40))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_whatever_comes_in_whatever_order_the_rows_are_those_of_a_plain_dict(
     tier: int, steps: list[Delta | Rows | str]
 ) -> None:

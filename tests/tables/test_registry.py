@@ -203,7 +203,7 @@ STEP = st.one_of(
 
 
 @given(st.lists(STEP, max_size=15))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_first_rows_and_all_events_since_always_make_the_rows_of_now(steps: list[tuple[str, object]]) -> None:
     tables = registry()
     followers = [(name, Follower(tables, name)) for name in NAMES]

@@ -96,7 +96,7 @@ def test_a_table_without_a_limit_keeps_all() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 8), max_size=6, unique=True), max_size=12), st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_rows_shown_are_the_newest_however_they_come(batches: list[list[int]], newest: int) -> None:
     table, expected = Written(newest=newest), dict[str, int]()
     for batch in batches:

@@ -13,7 +13,7 @@ from turnout.views.expand import expand
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_what_is_counted_beforehand_is_what_the_tables_then_have(
     join: JoinType, match: Match, data: st.DataObject
 ) -> None:

@@ -172,7 +172,7 @@ def test_columns_have_their_order_and_types_even_without_rows(join: str, match: 
 @every_join
 @every_match
 @given(data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_tables_of_any_history_are_those_of_the_oracle(join: str, match: str, data: st.DataObject) -> None:
     schema = data.draw(schemas())
     messages = data.draw(histories(schema))
@@ -190,7 +190,7 @@ def test_the_tables_of_any_history_are_those_of_the_oracle(join: str, match: str
 
 @pytest.mark.parametrize("join", ["left", "right"])
 @given(data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_rows_of_the_leading_side_keep_their_ids_as_the_other_side_grows(join: str, data: st.DataObject) -> None:
     schema = data.draw(schemas())
     messages = data.draw(histories(schema))

@@ -21,7 +21,7 @@ def content(delta: Delta) -> tuple[object, ...]:
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_difference_is_that_of_two_expansions(join: JoinType, match: Match, data: st.DataObject) -> None:
     schema = data.draw(schemas())
     messages = data.draw(histories(schema))
@@ -40,7 +40,6 @@ def test_the_difference_is_that_of_two_expansions(join: JoinType, match: Match, 
 
 
 @given(data=st.data())
-@settings(deadline=None)
 def test_what_is_said_of_records_is_the_same(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     values = list(records_of(data.draw(histories(schema)), schema).values())

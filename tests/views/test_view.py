@@ -118,7 +118,7 @@ def test_a_swap_to_a_join_that_is_too_large_shows_no_more_than_its_bound() -> No
 
 @pytest.mark.parametrize("join", JoinType)
 @given(data=st.data())
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_bounded_tables_never_have_more_rows_and_show_every_key_that_is_left_whole(
     join: JoinType, data: st.DataObject
 ) -> None:
@@ -145,7 +145,7 @@ def test_bounded_tables_never_have_more_rows_and_show_every_key_that_is_left_who
 @pytest.mark.parametrize("join", JoinType)
 @pytest.mark.parametrize("match", Match)
 @given(data=st.data())
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_tables_fed_bit_by_bit_are_those_of_a_fresh_expansion_and_of_the_oracle(
     join: JoinType, match: Match, few: int, data: st.DataObject
 ) -> None:
