@@ -1,7 +1,9 @@
 """Pages from elsewhere, in front of a server that asks nobody who they are: they are the danger there."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -11,7 +13,8 @@ from websockets.typing import Origin
 from tests.serve.security.guarded import OPERATOR, TOKENS, Guarded, bearer, guarded
 from turnout.serve.security.origin import is_same_origin
 
-ELSEWHERE = "https://evil.example.com"
+EVIL = "evil.example.com"
+ELSEWHERE = f"https://{EVIL}"
 LISTED = "https://dashboard.example.com"
 
 
@@ -68,8 +71,8 @@ def test_a_socket_is_for_our_own_page(loopback: Guarded, path: str) -> None:
     with pytest.raises(InvalidStatus) as refused:
         connect(loopback.socket_url + path, origin=Origin(ELSEWHERE))
     assert refused.value.response.status_code == 403
-    with connect(loopback.socket_url + path, origin=Origin(loopback.url)) as socket:
-        assert socket.protocol.close_code is None
+    with connect(loopback.socket_url + path, origin=Origin(loopback.url)) as ours:
+        assert ours.protocol.close_code is None
 
 
 def test_our_own_page_and_programs_without_an_origin_may(loopback: Guarded) -> None:
@@ -98,3 +101,44 @@ def test_a_listed_page_may_with_a_token_of_its_own(listing: Guarded) -> None:
     with listing.client(OPERATOR, headers={"Origin": ELSEWHERE}) as http:
         assert http.get("/api/status").status_code == 403
         assert http.options("/api/control", headers=asked).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example.com", "evil.example.com:8400", "[::1", "127.0.0.1.evil.example.com", ""]
+)
+def test_a_name_that_leads_here_is_not_ours(loopback: Guarded, host: str) -> None:
+    """By DNS, anybody's name can lead to 127.0.0.1, and a page of that name is then of the same origin."""
+    with loopback.client(headers={"Host": host, "Origin": f"http://{host}"}) as http:
+        assert http.get("/api/status").status_code == 421
+        assert http.post("/api/control", content=b"{}").status_code == 421
+    assert loopback.published.values == []
+
+
+@pytest.mark.parametrize("host", ["localhost:8400", "LOCALHOST", "127.0.0.1", "[::1]:8400", "turnout.localhost"])
+def test_names_of_this_machine_are_ours(loopback: Guarded, host: str) -> None:
+    with loopback.client(headers={"Host": host}) as http:
+        assert http.get("/api/tables").status_code == 200
+
+
+def test_a_socket_under_another_name_is_refused(loopback: Guarded) -> None:
+    way = socket.create_connection(("127.0.0.1", urlsplit(loopback.url).port))
+    with pytest.raises(InvalidStatus) as refused:
+        connect(f"ws://{EVIL}/api/pulse", sock=way, origin=Origin(f"http://{EVIL}"))
+    assert refused.value.response.status_code == 421
+
+
+def test_a_listed_name_is_answered_to(tmp_path: Path) -> None:
+    with (
+        guarded(tmp_path, {"origins": [LISTED]}) as turnout,
+        turnout.client(headers={"Host": "dashboard.example.com"}) as http,
+    ):
+        assert http.get("/api/tables").status_code == 200
+
+
+@pytest.mark.parametrize("auth", [{"open": True}, {"tokens": TOKENS}], ids=["open", "tokens"])
+def test_who_has_said_who_may_come_in_is_reached_by_any_name(tmp_path: Path, auth: dict[str, object]) -> None:
+    with (
+        guarded(tmp_path, {"auth": auth}) as turnout,
+        turnout.client(OPERATOR, headers={"Host": "turnout.example.com"}) as http,
+    ):
+        assert http.get("/api/tables").status_code == 200

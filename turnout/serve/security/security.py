@@ -8,6 +8,7 @@ from turnout.config import Config
 from turnout.serve.security.gate import Gate
 from turnout.serve.security.guard import Guard
 from turnout.serve.security.headers import SecurityHeaders
+from turnout.serve.security.host import HostCheck
 from turnout.serve.security.limits import Limits
 from turnout.serve.security.login import login_pages, no_login
 from turnout.serve.security.oidc import Oidc
@@ -46,4 +47,6 @@ class Security:
                 expose_headers=("Turnout-Generation", "Retry-After"),
             )
         app = OriginCheck(app, self._serve.origins)
+        if not (self.asks or self._serve.auth.open):
+            app = HostCheck(app, self._serve.origins)
         return SecurityHeaders(Limits(app, self._serve.limits))
