@@ -93,6 +93,23 @@ def test_a_part_that_hangs_does_not_hold_it_up(start: Start) -> None:
     assert not is_running(child)
 
 
+def test_a_part_whose_child_is_taken_away_when_the_time_is_up_says_nothing_of_it(start: Start) -> None:
+    # It ends by SIGTERM, number 15.
+    process, child = start('ending.callback(lambda: say("code", 1 / (child.wait() + 15))); ' + WAIT)
+    process.send_signal(signal.SIGTERM)
+    assert rest(process) == ["asked"]
+    assert process.returncode == 0
+    until_gone(child, seconds=0.1)
+
+
+def test_a_part_that_fails_in_time_is_told(start: Start) -> None:
+    process, _ = start("ending.callback(lambda: 1 / 0); " + WAIT)
+    process.send_signal(signal.SIGTERM)
+    said = rest(process)
+    assert said[-1] == "ZeroDivisionError: division by zero"
+    assert process.returncode == 0
+
+
 def test_even_a_main_thread_that_hangs_does_not_hold_it_up(start: Start) -> None:
     process, child = start('ending.gently(lambda: None); say("pid", child.pid); time.sleep(99)')
     began = time.monotonic()

@@ -40,6 +40,7 @@ class Ending:
         """`on_asked` is called when somebody asks to stop, on another thread, before anything is stopped."""
         self._on_asked = on_asked
         self._asked, self._told = threading.Event(), threading.Event()
+        self._over = False
         self._gently: Callable[[], None] | None = None
         self._parts = ExitStack()
 
@@ -67,6 +68,7 @@ class Ending:
         stopper = threading.Thread(target=self._parts.close, name="stop", daemon=True)
         stopper.start()
         stopper.join(ORDERLY_SECONDS)
+        self._over = True
         end_descendants(GRACE_SECONDS)
         if self._asked.is_set():
             _exit(0)
@@ -81,9 +83,11 @@ class Ending:
         self._gently()
 
     def _on_thread_error(self, error: threading.ExceptHookArgs) -> None:
+        # Whoever is still at work when the children are ended, because the time is up, loses whom they talk to. And
         # Polars raises KeyboardInterrupt in any thread that Ctrl-C finds at work there.
-        if not (self._asked.is_set() and issubclass(error.exc_type, KeyboardInterrupt)):
-            threading.__excepthook__(error)
+        if self._over or (self._asked.is_set() and issubclass(error.exc_type, KeyboardInterrupt)):
+            return
+        threading.__excepthook__(error)
 
     def _watch(self) -> None:
         self._asked.wait()
