@@ -20,10 +20,10 @@ from websockets.sync.client import ClientConnection, connect
 from tests.serve.feeding import change, swap
 from tests.waiting import until
 from turnout.serve import perspective_table
-from turnout.serve.gate import Gate
 from turnout.serve.perspective_requests import MAKE_PORT, READING, asked, reads_only, unused_port
 from turnout.serve.perspective_session import POLICY_VIOLATION, TRY_AGAIN_LATER, Session
 from turnout.serve.perspective_table import PerspectiveTable
+from turnout.serve.shared_lock import SharedLock
 from turnout.service import Service
 
 WRITING = frozenset(
@@ -507,9 +507,9 @@ class Sessions:
 
         class Noted(Session):
             def __init__(
-                self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, gate: Gate
+                self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, asking: SharedLock
             ) -> None:
-                super().__init__(websocket, server, pool, gate)
+                super().__init__(websocket, server, pool, asking)
                 sessions.begun.append(self)
                 self._server = SimpleNamespace(new_session=lambda emit: noted(self, server.new_session(emit)))
 

@@ -15,9 +15,9 @@ import perspective
 from starlette.websockets import WebSocket
 
 from turnout.serve.audience import Audience, Protocol
-from turnout.serve.gate import Gate
 from turnout.serve.perspective_session import Session
 from turnout.serve.perspective_table import PerspectiveTable
+from turnout.serve.shared_lock import SharedLock
 from turnout.tables.delta import ROW, Delta, merge
 from turnout.tables.registry import Changed, Event, Registry
 
@@ -47,7 +47,7 @@ class PerspectiveTables:
         self._tables = {name: self._made(name) for name in registry.tables}
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="perspective")
         self._sessions: dict[str, Session] = {}
-        self._gate = Gate()
+        self._asking = SharedLock()
         self._turns = _Turns()
         self._thread = threading.Thread(target=self._run, name="perspective", daemon=True)
 
@@ -65,7 +65,7 @@ class PerspectiveTables:
 
     async def serve(self, websocket: WebSocket, viewer: str | None) -> None:
         """Until the viewer goes."""
-        session = Session(websocket, self.server, self._pool, self._gate)
+        session = Session(websocket, self.server, self._pool, self._asking)
         with self._audience.member(Protocol.PERSPECTIVE, lambda: session.answers):
             await self._serve(session, viewer)
         if session.fell_behind:
@@ -131,7 +131,7 @@ class PerspectiveTables:
             for deltas in self._pending.values():
                 deltas.clear()
         # A table is empty while it is filled anew, until the poll: nobody may ask meanwhile.
-        with self._gate.closed() if worn else nullcontext():
+        with self._asking.alone() if worn else nullcontext():
             for table, deltas in taken.items():
                 if table in worn:
                     table.refill(worn[table])

@@ -8,9 +8,9 @@ from typing import Protocol
 import perspective
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from turnout.serve.gate import Gate
 from turnout.serve.outbox import FellBehind, Outbox
 from turnout.serve.perspective_requests import reads_only, unused_port
+from turnout.serve.shared_lock import SharedLock
 
 # To one viewer; one that falls behind so far is told to start over.
 QUEUED_MESSAGES = 1_000
@@ -28,9 +28,11 @@ class _PerspectiveSession(Protocol):
 class Session:
     """One viewer's socket. Perspective answers from threads of its own."""
 
-    def __init__(self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, gate: Gate) -> None:
-        """Through the gate go its requests."""
-        self._websocket, self._server, self._pool, self._gate = websocket, server, pool, gate
+    def __init__(
+        self, websocket: WebSocket, server: perspective.Server, pool: ThreadPoolExecutor, asking: SharedLock
+    ) -> None:
+        """It shares the lock while it asks."""
+        self._websocket, self._server, self._pool, self._asking = websocket, server, pool, asking
         self._loop = asyncio.get_running_loop()
         self.answers = Outbox[bytes](QUEUED_MESSAGES, QUEUED_BYTES)
         self._unwanted, self._ended = asyncio.Event(), asyncio.Event()
@@ -81,7 +83,7 @@ class Session:
             return
 
     def _handle(self, session: _PerspectiveSession, request: bytes) -> None:
-        with self._gate.inside():
+        with self._asking.shared():
             session.handle_request(request)
 
     async def _send(self) -> None:
