@@ -1,7 +1,6 @@
 """One Structured Streaming query over one set of topics: catches up in micro-batches, then runs in real time."""
 
 import json
-import os
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -63,7 +62,7 @@ class Pipeline:
 
     def catch_up(self, cancelled: Callable[[], bool]) -> None:
         """Process all that the topics hold now, in micro-batches, or until cancelled."""
-        query = self._query = self._start({"availableNow": True}, self._in_bulk(), _IN_BULK, self._readers())
+        query = self._query = self._start({"availableNow": True}, self._in_bulk(), _IN_BULK)
         while not self._ended(query):
             if cancelled():
                 query.stop()
@@ -115,20 +114,10 @@ class Pipeline:
             "kafka.max.poll.records": str(MAX_POLL_RECORDS),
         }
 
-    def _readers(self) -> int | None:
-        """How many tasks may read a topic's backlog at once. In local mode Spark has far more slots than there are
-        cores, and would have a task for each partition, all of which take turns; on a cluster it has cores for them."""
-        is_local = str(self._spark.sparkContext.master).startswith("local")
-        return max(1, (os.cpu_count() or 1) // 2) if is_local else None
-
     def _start(
-        self,
-        trigger: Mapping[str, object],
-        source_options: Mapping[str, str],
-        sink_options: Mapping[str, str],
-        readers: int | None = None,
+        self, trigger: Mapping[str, object], source_options: Mapping[str, str], sink_options: Mapping[str, str]
     ) -> StreamingQuery:
-        changes = self._changes(source_options, readers)
+        changes = self._changes(source_options)
         sink = {
             **_prefixed(self._kafka.bus),
             **sink_options,
@@ -146,12 +135,11 @@ class Pipeline:
     def _query_name(self, trigger: Mapping[str, object]) -> str:
         return f"{self._manifest.id} {'catching up' if 'availableNow' in trigger else 'live'}"
 
-    def _changes(self, source_options: Mapping[str, str], readers: int | None) -> DataFrame:
+    def _changes(self, source_options: Mapping[str, str]) -> DataFrame:
         views = {side: f"turnout_{self._manifest.id}_{side}" for side in ("left", "right")}
         topics = self._manifest.topics
         for view, topic in zip(views.values(), (topics.left, topics.right), strict=True):
-            records = self._read(topic, source_options)
-            (records.coalesce(readers) if readers else records).createOrReplaceTempView(view)
+            self._read(topic, source_options).createOrReplaceTempView(view)
         try:
             manifest = self._manifest
             query = changelog(
