@@ -429,6 +429,22 @@ def test_a_pipeline_that_cannot_be_promoted_is_not_shown_and_the_old_one_goes_on
 
 
 @pytest.mark.parametrize("fault", ["disk", "tables"])
+def test_a_lingering_pipeline_that_cannot_be_shown_again_leaves_nothing_behind(live: World, fault: str) -> None:
+    """Also one that went on from a checkpoint: it has been shown since, and would be retired anyway."""
+    live.die(live.pipeline, "executor lost")
+    live.pass_time(1)
+    resumed = live.succeed()
+    assert resumed.resumed
+    live.send(TO_B)
+    live.succeed()
+    live.builder.disk.full, live.public.broken = fault == "disk", fault == "tables"
+    (id_,) = live.send('{"leftTopic": "left", "rightTopic": "right"}')
+    assert str(live.public.outcomes[id_]).startswith("rejected: ")
+    assert resumed.retired
+    assert live.status.state is State.LIVE
+
+
+@pytest.mark.parametrize("fault", ["disk", "tables"])
 def test_a_join_type_that_cannot_be_shown_leaves_the_pipeline_alone(live: World, fault: str) -> None:
     live.builder.disk.full, live.public.broken = fault == "disk", fault == "tables"
     (id_,) = live.send('{"joinType": "full"}')

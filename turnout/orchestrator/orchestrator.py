@@ -304,7 +304,7 @@ class Orchestrator:
             self._swap(self._live.pipeline)
         elif (pipeline := self._lingering.take(topics)) is not None:
             log.info("Going back to lingering pipeline %s on %s", pipeline.id, topics, extra={"pipeline": pipeline.id})
-            self._swap(pipeline)
+            self._swap(pipeline, pipeline.retire)
         elif self._retry_at is None:
             self._begin()
 
@@ -344,13 +344,14 @@ class Orchestrator:
                 self._troubles.pop(event.pipeline.id, None)  # of one that died, and that this one goes on from
                 about = {"pipeline": event.pipeline.id}
                 log.info("Ready: pipeline %s on %s", event.pipeline.id, event.pipeline.topics, extra=about)
-                self._swap(event.pipeline)
+                self._swap(event.pipeline, event.pipeline.abandon)
             case Failed():
                 self._attempt = None
                 self.moves.builds[BuildMove.FAILED] += 1
                 self._on_failed(event.reason)
 
-    def _swap(self, pipeline: Pipeline) -> None:
+    def _swap(self, pipeline: Pipeline, give_up: Callable[[], None] | None = None) -> None:
+        """Show this pipeline; if that fails, `give_up` is what becomes of one that was not shown until now."""
         self._number += 1  # whatever becomes of it: a number that was written down once is never used again
         old, target, number = self._live, self._target, self._number
         self._say(State.SWITCHING, f"switching to {target}")
@@ -360,8 +361,8 @@ class Orchestrator:
             crash_point(CrashPoint.PROMOTED)
             self._public.show(number, pipeline, target)
         except TurnoutError as error:
-            if old is None or pipeline is not old.pipeline:
-                pipeline.abandon()
+            if give_up is not None:
+                give_up()
             self._on_failed(str(error))
             return
         crash_point(CrashPoint.SWAPPED)
