@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from turnout.descendants import descendants
+from turnout.memory import resident_bytes
 
 _PROC = Path("/proc")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -59,11 +60,7 @@ def descendant_running(what: str) -> int | None:
 
 def resident_mb(pids: Sequence[int]) -> float:
     """Megabytes of memory that these processes hold, together."""
-    pages = 0
-    for pid in pids:
-        with suppress(OSError):
-            pages += int((_PROC / str(pid) / "statm").read_text().split()[1])
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+    return round((resident_bytes(pids) or 0) / 1e6, 1)
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -21,8 +21,9 @@ from tests.serve.feeding import change, swap
 from tests.waiting import until
 from turnout.serve import perspective_table
 from turnout.serve.perspective_requests import MAKE_PORT, READING, asked, reads_only, unused_port
-from turnout.serve.perspective_session import POLICY_VIOLATION, TRY_AGAIN_LATER, Session
+from turnout.serve.perspective_session import TRY_AGAIN_LATER, Session
 from turnout.serve.perspective_table import PerspectiveTable
+from turnout.serve.security.refusal import POLICY_VIOLATION
 from turnout.serve.shared_lock import SharedLock
 from turnout.service import Service
 

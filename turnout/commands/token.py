@@ -7,8 +7,6 @@ import typer
 
 from turnout.errors import TurnoutError
 
-ROLES = ("viewer", "operator")
-
 
 def token(
     name: Annotated[
@@ -29,10 +27,11 @@ def token(
     - `turnout token wall-screen`
     - `turnout token --role operator --days 90 deploy-bot`
     """
+    from turnout.config_access import Role
     from turnout.serve.security.tokens import hash_of, new_token
 
-    if role not in ROLES:
-        raise TurnoutError(f"{role!r} is not a role; there are {' and '.join(ROLES)}.")
+    if role not in list(Role):
+        raise TurnoutError(f"{role!r} is not a role; there are {' and '.join(Role)}.")
     made = new_token()
     entry = f'{{role: {role}, hash: "{hash_of(made)}"{_expiry(days)}}}'
     typer.echo(

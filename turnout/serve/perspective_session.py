@@ -10,13 +10,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from turnout.serve.outbox import FellBehind, Outbox
 from turnout.serve.perspective_requests import reads_only, unused_port
+from turnout.serve.security.refusal import POLICY_VIOLATION
 from turnout.serve.shared_lock import SharedLock
 
 # To one viewer; one that falls behind so far is told to start over.
 QUEUED_MESSAGES = 1_000
 QUEUED_BYTES = 64 * 1024 * 1024
 TRY_AGAIN_LATER = 1013  # WebSocket's own code for it
-POLICY_VIOLATION = 1008
 
 
 class _PerspectiveSession(Protocol):
