@@ -1,9 +1,9 @@
 """Which of the reasons that librdkafka gives is told."""
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
-from turnout.kafka.reasons import Reasons
+from turnout.kafka.reasons import Reasons, is_passing
 
 DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
 REFUSED = KafkaError(KafkaError._TRANSPORT, "localhost:1: Connect failed (after 0ms in state CONNECT)")
@@ -42,3 +42,18 @@ def test_the_most_telling_is_told_and_of_those_the_first(heard: list[KafkaError]
     assert reasons.reason is None
     reasons.note(REFUSED)
     assert reasons.reason == "localhost:1: Connect failed"
+
+
+@pytest.mark.parametrize(
+    ("code", "passing"),
+    [
+        (KafkaError.NOT_LEADER_FOR_PARTITION, True),
+        (KafkaError.LEADER_NOT_AVAILABLE, True),
+        (KafkaError.UNKNOWN_LEADER_EPOCH, True),  # the broker learns of a new topic's leader after the client has
+        (KafkaError.FENCED_LEADER_EPOCH, True),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, False),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, False),
+    ],
+)
+def test_a_leader_that_is_not_known_everywhere_yet_is_waited_for(code: int, passing: bool) -> None:
+    assert is_passing(KafkaException(KafkaError(code))) is passing

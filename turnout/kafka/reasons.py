@@ -22,6 +22,15 @@ _CONSEQUENCES = ("Broker transport failure", "Request not valid in current SASL 
 # How long it took, and how often it was said: with it the same reason would be another one each time.
 _ASIDE = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)")
 
+# Who leads a partition is not known everywhere yet: it was created, or moved, a moment ago. The client calls none of
+# them retriable when they come as answers to an admin's question.
+_PASSING = (
+    BrokerError.NOT_LEADER_FOR_PARTITION,
+    BrokerError.LEADER_NOT_AVAILABLE,
+    BrokerError.FENCED_LEADER_EPOCH,
+    BrokerError.UNKNOWN_LEADER_EPOCH,
+)
+
 
 class Reasons:
     """Keeps the most telling of the reasons that were heard, and of those the first, until the trouble is over."""
@@ -50,7 +59,6 @@ def text_of(error: Exception) -> str:
 
 
 def is_passing(error: KafkaException) -> bool:
+    """Is it over by itself in a moment?"""
     cause = error.args[0]
-    return isinstance(cause, BrokerError) and (
-        cause.retriable() or cause.code() in (BrokerError.NOT_LEADER_FOR_PARTITION, BrokerError.LEADER_NOT_AVAILABLE)
-    )
+    return isinstance(cause, BrokerError) and (cause.retriable() or cause.code() in _PASSING)
