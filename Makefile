@@ -8,8 +8,8 @@ ARGS ?=
 SCENARIOS := freshness sustained backlog start hot growth viewers memory
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture check check-deploy format bench bench-smoke bench-latency bench-switch bench-page \
-	bench-document $(SCENARIOS:%=bench-%) lock clean
+.PHONY: help demo test test-cluster torture check check-deploy format bench bench-smoke bench-latency bench-switch \
+	bench-crowd bench-page bench-document $(SCENARIOS:%=bench-%) lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -20,7 +20,10 @@ demo: .venv/.ready ## run everything on this machine, with sample data, and open
 
 test: .venv/.ready-dev node_modules/.ready ## run all tests: unit, live (real Kafka and Spark), clients, browsers
 	@chromium=$$(scripts/chromium) && firefox=$$(scripts/firefox) && \
-		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(PYTHON_IN_VENV) -m pytest $(ARGS)
+		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(PYTHON_IN_VENV) -m pytest --ignore tests/cluster $(ARGS)
+
+test-cluster: .venv/.ready-dev ## run Turnout on a real Spark cluster on this machine: a master and two workers
+	@$(PYTHON_IN_VENV) -m pytest tests/cluster $(ARGS)
 
 torture: .venv/.ready-dev ## kill, freeze and switch a real Turnout at random (ARGS="--seed 7 --minutes 30"; default 10)
 	@$(PYTHON_IN_VENV) -m tests.torture $(ARGS)
@@ -54,6 +57,9 @@ bench-latency: .venv/.ready ## measure: message produced -> row in the live tabl
 
 bench-switch: .venv/.ready ## measure: control message -> swapped, and what viewers see of it
 	@$(PYTHON_IN_VENV) -m bench.switch $(ARGS)
+
+bench-crowd: .venv/.ready ## measure: 200 streams and 50 viewers at once, at 2,000 messages a second
+	@$(PYTHON_IN_VENV) -m bench.crowd $(ARGS)
 
 bench-page: .venv/.ready-dev ## measure: the page's first rows and scrolling, and what open pages cost
 	@chromium=$$(scripts/chromium) && CHROMIUM="$$chromium" $(PYTHON_IN_VENV) -m bench.page $(ARGS)

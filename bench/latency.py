@@ -7,7 +7,8 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from bench.machine import load_average, this_machine
 from bench.messages import Plan
 from bench.phases import Phase, Run, asking
 from bench.recorder import Recorder
-from bench.report import Report, show, write_json
+from bench.report import Report, tell
 from bench.rig import HOST, Rig, running
 from bench.seen import collect
 
@@ -30,47 +31,46 @@ WARM_UP_RATE = 2_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    return run(lambda console: _report(options, console))
-
-
-def _report(options: argparse.Namespace, console: Console) -> int:
-    report = _measure(options, console)
-    show(report, console)
-    write_json(report, RESULT)
-    console.print(f"Also in {RESULT}")
-    return 1 if report.lost else 0
+    return run(lambda console: tell(_measure(options, console), RESULT, console))
 
 
 def _measure(options: argparse.Namespace, console: Console) -> Report:
     load_before = load_average()
+    with measuring(options.keys, options.keep, console, _on(options.master)) as (rig, run):
+        # At least until every key has rows on both sides: from then on each message shows.
+        phase(run, WARM_UP_RATE, max(options.warm_up, run.plan.round / WARM_UP_RATE), console, "Warming up: ")
+        phases = [phase(run, rate, options.seconds, console) for rate in options.rates]
+        return Report(this_machine(rig.parts), options.keys, options.keep, joined_rows(rig), load_before, phases)
+
+
+@contextmanager
+def measuring(
+    keys: int, keep: int, console: Console, more: Mapping[str, object] | None = None
+) -> Iterator[tuple[Rig, Run]]:
+    """A service, a producer, and observers of its joined table: one in the process, one remote. `more` is further
+    configuration."""
     with (
         tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
-        running(Path(directory), options.keep, partial(say, console)) as rig,
+        running(Path(directory), keep, partial(say, console), more) as rig,
         Child("bench.producer", rig.broker.bootstrap) as producer,
         Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
     ):
-        recorder, joined = Recorder(), rig.service.tables.names.joined
-        registry = rig.service.tables.registry
-        registry.subscribe(joined, recorder.note_event)
-        plan = Plan(options.keys)
+        recorder, tables = Recorder(), rig.service.tables
+        tables.registry.subscribe(tables.names.joined, recorder.note_event)
         cpu = CpuMeter(processes(rig, producer, client))
-        run = Run(
-            plan,
-            options.keep,
-            producer,
-            partial(collect, recorder.take),
-            asking(client, Path(directory)),
-            cpu,
-            Path(directory),
-        )
-        # At least until every key has rows on both sides: from then on each message shows.
-        _phase(run, WARM_UP_RATE, max(options.warm_up, plan.round / WARM_UP_RATE), console, "Warming up: ")
-        phases = [_phase(run, rate, options.seconds, console) for rate in options.rates]
-        rows = registry.snapshot(joined).rows.height
-        return Report(this_machine(rig.parts), options.keys, options.keep, rows, load_before, phases)
+        table, remote = partial(collect, recorder.take), asking(client, Path(directory))
+        yield rig, Run(Plan(keys), keep, producer, table, remote, cpu, Path(directory))
 
 
-def _phase(run: Run, rate: int, seconds: float, console: Console, what: str = "") -> Phase:
+def _on(master: str | None) -> Mapping[str, object]:
+    """Configuration of a Spark cluster on this machine."""
+    if master is None:
+        return {}
+    conf = {"spark.driver.host": HOST, "spark.executor.memory": "1g"}
+    return {"spark.master": master, **{f"spark.conf.{name}": value for name, value in conf.items()}}
+
+
+def phase(run: Run, rate: int, seconds: float, console: Console, what: str = "") -> Phase:
     say(console, f"{what}{rate:,} messages a second for {seconds:g} s …")
     return run.phase(rate, seconds)
 
@@ -84,6 +84,11 @@ def processes(rig: Rig, producer: Child, client: Child) -> dict[str, list[int]]:
         "producer": [producer.pid],
         "client": [client.pid],
     }
+
+
+def joined_rows(rig: Rig) -> int:
+    tables = rig.service.tables
+    return tables.registry.snapshot(tables.names.joined).rows.height
 
 
 def changes_of(rig: Rig) -> str:
@@ -102,6 +107,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=20,
         metavar="SECONDS",
         help=f"at {WARM_UP_RATE} messages a second, not counted; at least until every key was sent (%(default)s)",
+    )
+    parser.add_argument(
+        "--master", metavar="spark://127.0.0.1:7077", help="a Spark cluster on this machine: see docs/deploy.md (none)"
     )
     parser.add_argument("--keys", type=at_least_1, default=10_000, help="keys, all in turn (%(default)s)")
     parser.add_argument("--keep", type=at_least_1, default=100, help="rows kept per key and side (%(default)s)")

@@ -7,7 +7,6 @@ import argparse
 import json
 import statistics
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -21,14 +20,10 @@ from rich.table import Table
 from bench.browser import Question
 from bench.child import Child
 from bench.command import run, say
-from bench.cpu import CpuMeter
-from bench.latency import at_least_1, changes_of, processes
+from bench.latency import at_least_1, joined_rows, measuring
 from bench.machine import Machine, load_average, this_machine
-from bench.messages import Plan
-from bench.phases import Phase, Run, asking
-from bench.recorder import Recorder
-from bench.rig import HOST, running
-from bench.seen import collect
+from bench.phases import Phase
+from bench.rig import HOST
 
 RESULT = Path(__file__).parent / "results" / "page.json"
 WARM_UP_RATE = 4_000
@@ -63,22 +58,12 @@ def _report(options: argparse.Namespace, console: Console) -> int:
 def _measure(options: argparse.Namespace, console: Console) -> Report:
     load_before, tell = load_average(), partial(say, console)
     with (
-        tempfile.TemporaryDirectory(prefix="turnout-bench-") as directory,
-        running(Path(directory), 1, tell) as rig,
-        Child("bench.producer", rig.broker.bootstrap) as producer,
-        Child("bench.client", HOST, rig.port, changes_of(rig)) as client,
+        measuring(options.keys, 1, console) as (rig, measured),
         Child("bench.browser", f"http://{HOST}:{rig.port}/") as browser,
         Child("bench.viewers", f"ws://{HOST}:{rig.port}/perspective") as viewers,
     ):
-        recorder, joined = Recorder(), rig.service.tables.names.joined
-        registry = rig.service.tables.registry
-        registry.subscribe(joined, recorder.note_event)
-        plan, cpu = Plan(options.keys), CpuMeter(processes(rig, producer, client))
-        measured = Run(
-            plan, 1, producer, partial(collect, recorder.take), asking(client, Path(directory)), cpu, Path(directory)
-        )
         tell(f"Filling the table: {options.keys:,} keys …")
-        measured.phase(WARM_UP_RATE, plan.round / WARM_UP_RATE)
+        measured.phase(WARM_UP_RATE, measured.plan.round / WARM_UP_RATE)
         tell("Opening the page …")
         first_rows = [_open_once(browser) for _ in range(options.opens + 1)][1:]  # the first one warms the browser
         tell("Scrolling …")
@@ -94,8 +79,7 @@ def _measure(options: argparse.Namespace, console: Console) -> Report:
             phases.append((who, measured.phase(options.rate, options.seconds)))
             _ask(browser, "close", 0)
             viewers.ask({"viewers": 0})
-        rows = registry.snapshot(joined).rows.height
-        return Report(this_machine(rig.parts), load_before, rows, first_rows, scrolling, phases)
+        return Report(this_machine(rig.parts), load_before, joined_rows(rig), first_rows, scrolling, phases)
 
 
 def _who(elsewhere: int, here: int) -> str:

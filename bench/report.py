@@ -56,6 +56,14 @@ def write_json(report: Report, file: Path) -> None:
     file.write_text(json.dumps(asdict(report), indent=2) + "\n")
 
 
+def tell(report: Report, file: Path, console: Console) -> int:
+    """Show it, keep it, and the exit code that it comes to."""
+    show(report, console)
+    write_json(report, file)
+    console.print(f"Also in {file}")
+    return 1 if report.lost else 0
+
+
 def show(report: Report, console: Console) -> None:
     console.print(_latencies(report), "", sep="\n")
     if report.phases[0].cores:

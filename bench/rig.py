@@ -27,7 +27,7 @@ LIVE_SECONDS = 180.0
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0
 
-BROKER_FLAGS = ("-Xmx1g", "-XX:TieredStopAtLevel=4")
+BROKER_FLAGS = ("-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC")
 """As Kafka's own start script has it, for this broker stands for the users' Kafka. The embedded one is set to start
 quickly instead."""
 
