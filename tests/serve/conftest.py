@@ -9,8 +9,11 @@ import pytest
 import uvicorn
 
 from tests.orchestrator.fakes import World
+from tests.serve.feeding import change
+from tests.serve.publishing import Published
 from tests.waiting import until
 from turnout.config import load
+from turnout.kafka.activity import Activity
 from turnout.serve.app import create_app
 from turnout.service import Service
 
@@ -24,11 +27,20 @@ def service() -> Service:
 def world(service: Service) -> World:
     """The default, live, and the service knows of it: its orchestrator works among fakes."""
     world = World()
-    service._orchestrator = world.orchestrator
+    service._conductor = world.orchestrator
     world.start()
     world.succeed()
     service.tables.status(world.status)
     return world
+
+
+@pytest.fixture
+def live(service: Service, world: World, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """Something in the tables, something live, and topics."""
+    change(service, [("1", 10)])
+    monkeypatch.setattr(service, "publish_control", Published(service, "applied"))
+    monkeypatch.setattr(service, "topics", lambda: [Activity("orders", 3, 1200, 2.5, 0), Activity("secret", 1)])
+    return service
 
 
 @pytest.fixture

@@ -11,13 +11,10 @@ import openapi_spec_validator
 import pytest
 from openapi_schema_validator import OAS31Validator
 
-from tests.orchestrator.fakes import World
-from tests.serve.feeding import change
 from tests.serve.publishing import Published
 from turnout import __version__
 from turnout.config import load
 from turnout.errors import NothingToUndo
-from turnout.kafka.activity import Activity
 from turnout.serve.app import create_app
 from turnout.serve.control_api import LARGEST_CONTROL_BYTES
 from turnout.service import Service
@@ -88,19 +85,6 @@ join: {left: orders, right: stock, on: sku}
     assert "shop.stock" in said
     assert "users" not in said
     assert "accounts" not in said
-
-
-@pytest.fixture
-def live(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """Something in the tables, something live, and topics."""
-    world = World()
-    service._orchestrator = world.orchestrator
-    world.start()
-    world.succeed()
-    change(service, [("1", 10)])
-    monkeypatch.setattr(service, "publish_control", Published(service, "applied"))
-    monkeypatch.setattr(service, "topics", lambda: [Activity("orders", 3, 1200, 2.5, 0), Activity("secret", 1)])
-    return service
 
 
 def answer(http: httpx.Client, document: Document, method: str, path: str, **request: Any) -> int:

@@ -15,10 +15,10 @@ import polars as pl
 from turnout.changelog.record import decode, foreign
 from turnout.schema import JoinSchema
 
-FEW = 100
+FEW = 200
 """Up to so many records with a row on either side, plain Python is faster."""
 
-FEW_BYTES = 40_000
+FEW_BYTES = 80_000
 """As large as so many are; of records with many rows, fewer."""
 
 Row = dict[str, Any]
@@ -105,6 +105,9 @@ class Records:
 def _plain(record: dict[str, Any]) -> Plain:
     field = record.get
     left, right = field("l") or (), field("r") or ()
+    left_seen, right_seen = field("ln") or 0, field("rn") or 0
     if not (isinstance(left, list | tuple) and isinstance(right, list | tuple)):
         raise TypeError
-    return Plain(field("k"), left, right, field("ln") or 0, field("rn") or 0)
+    if not (isinstance(left_seen, int) and isinstance(right_seen, int)):
+        raise TypeError
+    return Plain(field("k"), left, right, left_seen, right_seen)

@@ -33,24 +33,32 @@ class Changes:
     async def stream(self) -> AsyncIterator[bytes]:
         with self._audience.member(Protocol.SSE, lambda: self._events):
             try:
-                pieces = _pieces(await self._following.begin())
+                state: State | None = await self._following.begin()
                 while True:
-                    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                        yield piece
-                    pieces = await self._next()
+                    if state is None:
+                        yield b": still here\n\n"
+                    elif _is_small(state) and not isinstance(state, Snapshot):
+                        yield _whole(state)
+                    else:
+                        pieces = _pieces(state)
+                        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                            yield piece
+                    state = await self._next()
             finally:
                 self._following.end()
 
-    async def _next(self) -> Iterator[bytes]:
+    async def _next(self) -> State | None:
+        """None: nothing has come for a while."""
         try:
-            return _pieces(await asyncio.wait_for(self._events.take(), KEEP_ALIVE_SECONDS))
+            async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                return await self._events.take()
         except TimeoutError:
-            return iter([b": still here\n\n"])
+            return None
         except FellBehind:
             self._audience.fell_behind[Protocol.SSE] += 1
             await asyncio.to_thread(self._following.end)
             self._follow()
-            return _pieces(await self._following.begin())
+            return await self._following.begin()
 
     def _follow(self) -> None:
         events = self._events = Outbox[Event](QUEUED_EVENTS, QUEUED_ROWS)
@@ -74,9 +82,20 @@ def _count(state: State) -> int:
     return sum(map(len, _lists(state).values()))
 
 
+def _is_small(state: State) -> bool:
+    return _count(state) <= PIECE_ROWS
+
+
+@lru_cache(maxsize=64)
+def _whole(event: Event) -> bytes:
+    """The text of a small event. It is everybody's, and encoded once: so it is no work for a thread, which to go to and
+    come back from would take longer, for each client anew."""
+    return b"".join(_text(event))
+
+
 def _pieces(state: State) -> Iterator[bytes]:
-    """The text of an event: a small one whole, a large one bit by bit."""
-    if _count(state) <= PIECE_ROWS:
+    """The text of a snapshot, or of a large event: a small one whole, a large one bit by bit."""
+    if _is_small(state):
         yield b"".join(_text(state))
     else:
         yield from _text(state)

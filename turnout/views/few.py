@@ -10,7 +10,7 @@ from itertools import product
 
 import polars as pl
 
-from turnout.changelog.record import dtypes
+from turnout.changelog.record import dtypes, foreign
 from turnout.changelog.records import Plain, Row
 from turnout.schema import Columns, ColumnType, JoinSchema, JoinType, Match
 from turnout.tables.delta import ROW, Delta
@@ -31,11 +31,14 @@ class FewDeltas:
 
 def deltas(old: Sequence[Plain], new: Sequence[Plain], schema: JoinSchema, join: JoinType, match: Match) -> FewDeltas:
     """Between these records; ids are those of `expand`."""
-    return FewDeltas(
-        _side_delta([record.left for record in old], [record.left for record in new], schema.left.columns),
-        _side_delta([record.right for record in old], [record.right for record in new], schema.right.columns),
-        _joined_delta(_joined(old, join, match), _joined(new, join, match), schema),
-    )
+    try:
+        return FewDeltas(
+            _side_delta([record.left for record in old], [record.left for record in new], schema.left.columns),
+            _side_delta([record.right for record in old], [record.right for record in new], schema.right.columns),
+            _joined_delta(_joined(old, join, match), _joined(new, join, match), schema),
+        )
+    except (LookupError, TypeError, AttributeError, OverflowError, pl.exceptions.PolarsError):
+        raise foreign(len(new)) from None  # to look at each field beforehand would cost more than all the rest
 
 
 def _side_delta(old: Iterable[Sequence[Row]], new: Iterable[Sequence[Row]], columns: Columns) -> Delta:
