@@ -4,11 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from turnout.behind import Behind
+from turnout.behind import Behind, ReadPipeline
 from turnout.changelog.progress import Progress
 from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster, Offsets, Record
-from turnout.pipeline.running import RunningPipeline
 from turnout.schema import Topics
 from turnout.staleness import Look
 
@@ -40,11 +39,11 @@ def behind(cluster: FakeCluster, seen: Mapping[int, int], committed: Offsets | N
     progress.note([Record("bus", 0, 0, 0, None, None)], lambda _: worked_on)
     pipeline: Any = SimpleNamespace(
         topics=Topics("users", "accounts"),
-        manifest=SimpleNamespace(starts={"users": {"0": 10, "1": 0}, "accounts": {}}),
+        starts={"users": {"0": 10, "1": 0}, "accounts": {}},
         changelog=SimpleNamespace(progress=progress),
         committed=lambda: {"users": committed or {}},
     )
-    return Behind(cast(Cluster, cluster), cast(RunningPipeline, pipeline))
+    return Behind(cast(Cluster, cluster), cast(ReadPipeline, pipeline))
 
 
 def test_what_is_not_seen_is_behind(cluster: FakeCluster) -> None:

@@ -79,7 +79,20 @@ def logged(turnout: Turnout) -> None:
 
 def test_the_help_shows_every_command() -> None:
     shown = run("--help").output
-    for command in ("demo", "run", "samples", "switch", "undo", "status", "tail", "logs", "check", "config"):
+    for command in (
+        "demo",
+        "run",
+        "serve",
+        "samples",
+        "switch",
+        "undo",
+        "status",
+        "tail",
+        "logs",
+        "check",
+        "config",
+        "gc",
+    ):
         assert f"│ {command} " in shown
         assert run(command, "--help").exit_code == 0
 
@@ -93,6 +106,18 @@ def test_the_command_starts_without_what_only_a_server_needs() -> None:
     program = f"import sys, turnout.cli; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], cwd=REPO, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_server_without_spark_does_not_even_load_it() -> None:
+    program = "import sys, turnout.serve.run, turnout.follower; print({'pyspark', 'py4j'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPO, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_there_is_nothing_to_serve_from_an_embedded_bus() -> None:
+    refused = run("serve")
+    assert refused.exit_code == 1
+    assert "name a Kafka under `bus`" in " ".join(refused.output.split())
 
 
 def test_the_topic_options_are_called_after_the_tables(tmp_path: Path) -> None:
@@ -138,7 +163,7 @@ class Switching(Turnout):
         self.world.start()
         self.world.succeed()
         service.tables.status(self.world.status)
-        monkeypatch.setattr(service, "_orchestrator", self.world.orchestrator)
+        monkeypatch.setattr(service, "_conductor", self.world.orchestrator)
         monkeypatch.setattr(service, "publish_control", self._publish)
 
     def _publish(self, value: bytes) -> str:

@@ -419,6 +419,12 @@ def test_all_mistakes_are_reported_each_with_its_line() -> None:
     ]
 
 
+def test_checkpoints_are_at_a_url() -> None:
+    [mistake] = mistakes("spark: {checkpoints: /mnt/shared}")
+    assert mistake.startswith("turnout.yaml:1: spark.checkpoints: must be a URL, such as s3a://bucket/turnout")
+    assert read("spark: {checkpoints: 's3a://bucket/turnout'}").spark.checkpoints == "s3a://bucket/turnout"
+
+
 def test_sections_are_compared_even_if_another_has_a_mistake() -> None:
     assert mistakes("join: {left: nobody}\nserve: {port: x}\ncontrol: {topic: users}") == [
         "turnout.yaml:1: join.left: there is no table 'nobody'; tables: users, accounts",

@@ -1,18 +1,40 @@
 """How far the tables are behind the topics of a pipeline."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
 
+from turnout.changelog.reader import ChangelogReader
 from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster, Offsets
-from turnout.pipeline.running import RunningPipeline
+from turnout.schema import Topics
 from turnout.staleness import Look
 
 LAG_SECONDS = 2.0
 """For Kafka to tell where a topic ends: with one that does not answer, the status is wanted all the more."""
 
 
+class ReadPipeline(ABC):
+    """A pipeline whose changelog is read here, wherever it runs."""
+
+    changelog: ChangelogReader
+
+    @property
+    @abstractmethod
+    def topics(self) -> Topics: ...
+
+    @property
+    @abstractmethod
+    def starts(self) -> Mapping[str, Mapping[str, int]]:
+        """Data topic -> partition, as text, -> where it began to read."""
+
+    @abstractmethod
+    def committed(self) -> Mapping[str, Offsets]:
+        """What its query has committed; nothing if that is unknown."""
+
+
 class Behind:
-    def __init__(self, data: Cluster, pipeline: RunningPipeline) -> None:
+    def __init__(self, data: Cluster, pipeline: ReadPipeline) -> None:
         self._data, self._pipeline = data, pipeline
         self.topics = (pipeline.topics.left, pipeline.topics.right)
 
@@ -51,4 +73,4 @@ class Behind:
         return {partition: offset for (its_topic, partition), offset in seen.items() if its_topic == topic}
 
     def _starts(self, topic: str) -> Offsets:
-        return {int(partition): offset for partition, offset in self._pipeline.manifest.starts[topic].items()}
+        return {int(partition): offset for partition, offset in self._pipeline.starts[topic].items()}

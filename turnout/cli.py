@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from turnout import __version__
 from turnout.commands import running, setup, showing
+from turnout.commands.gc import gc
 from turnout.commands.samples import samples
 from turnout.commands.switch import SwitchCommand, switch, undo
 from turnout.commands.token import token
@@ -56,6 +57,7 @@ _RUN, _WATCH, _SETUP = "Run it", "Switch and watch a running one", "Set it up"
 
 app.command(rich_help_panel=_RUN)(running.demo)
 app.command(rich_help_panel=_RUN)(running.run)
+app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(samples)
 app.command(rich_help_panel=_WATCH, cls=SwitchCommand)(switch)
 app.command(rich_help_panel=_WATCH)(undo)
@@ -65,6 +67,7 @@ app.command(rich_help_panel=_WATCH)(showing.logs)
 app.command(rich_help_panel=_SETUP)(setup.check)
 app.command(rich_help_panel=_SETUP)(setup.config)
 app.command(rich_help_panel=_SETUP)(token)
+app.command(rich_help_panel=_SETUP)(gc)
 
 if __name__ == "__main__":
     app(prog_name="turnout")

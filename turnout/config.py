@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from turnout.bus.topics import DEFAULT_PREFIX, LONGEST_NAME
 from turnout.config_access import Addresses, AuthConfig, LimitsConfig, Origins, TlsConfig, access_problems
 from turnout.config_checks import Problem, join_problems, kafka_problems, reference_problems
 from turnout.config_layers import Draft, Key, Mistake, Origin, Shape, nearest, shape_of
@@ -65,6 +66,20 @@ def _topic(name: str) -> str:
     if problem := topic_name_problem(name):
         raise ValueError(problem)
     return name
+
+
+def _prefix(prefix: str) -> str:
+    if not prefix:
+        raise ValueError("must not be empty: topics that begin with it are Turnout's own, and may be deleted")
+    if problem := topic_name_problem(prefix + LONGEST_NAME):
+        raise ValueError(problem)
+    return prefix
+
+
+def _checkpoints(url: str) -> str:
+    if url and not re.match(r"[a-z][a-z0-9+.-]*:/", url):
+        raise ValueError("must be a URL, such as s3a://bucket/turnout or file:///mnt/shared/checkpoints")
+    return url
 
 
 def _table_name(name: str) -> str:
@@ -142,10 +157,25 @@ class ControlConfig(Section):
     )
 
 
+class ChangelogConfig(Section):
+    """The topics that Turnout makes on the bus."""
+
+    prefix: Annotated[str, AfterValidator(_prefix)] = Field(
+        default=DEFAULT_PREFIX, description="what the names of its topics on the bus begin with"
+    )
+    partitions: int = Field(default=1, ge=1, description="partitions of each topic on the bus")
+    replication: int = Field(default=0, ge=0, description="copies of each topic on the bus; 0: as its brokers have it")
+
+
 class SparkConfig(Section):
     master: Text = Field(default="local[*]", description="Spark's master: local[*] or a cluster's address")
     trigger: Annotated[Trigger, one_of(Trigger, "a trigger")] = Field(
         default=Trigger.REALTIME, description="realtime answers in milliseconds; microbatch is the fallback"
+    )
+    checkpoints: Annotated[str, AfterValidator(_checkpoints)] = Field(
+        default="",
+        description="where checkpoints are, as a URL that all of Spark's machines see (hdfs, s3a, abfs, file); none: in"
+        " the state directory",
     )
     conf: Properties = Field(default=Properties({}), description="any further property of Spark, by its own name")
 
@@ -226,6 +256,7 @@ class Config(Section):
         default=KafkaProperties({}),
         description="properties of a Kafka that Turnout may write to; none: its own embedded one",
     )
+    changelog: ChangelogConfig = Field(default=ChangelogConfig(), description="the topics on the bus")
     spark: SparkConfig = Field(default=SparkConfig(), description="how Spark runs")
     switch: SwitchConfig = Field(default=SwitchConfig(), description="how generations follow each other")
     serve: ServeConfig = Field(default=ServeConfig(), description="where the page and the API are served")

@@ -1,23 +1,30 @@
-"""All parts of Turnout in one process, put together and taken apart in the right order."""
+"""All parts of Turnout in one process, put together and taken apart in the right order.
+
+A Turnout leads (Spark, pipelines, orchestrator: turnout/leading.py) or follows one that does (turnout/follower.py).
+With a bus of its own it leads. Where it shares one, the lease says who does; the others stand by, and follow.
+"""
 
 import gc
 import logging
 import os
+import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from pyspark.sql import SparkSession
-
-from turnout.behind import Behind
+from turnout.behind import Behind, ReadPipeline
+from turnout.bus.announcer import Announcer
+from turnout.bus.claims import owner_of
+from turnout.bus.lease import Lease
+from turnout.bus.topics import BusTopics
 from turnout.changelog.freshness import Freshness
 from turnout.changelog.intake import Intake
 from turnout.config import Config
-from turnout.control.listener import ControlListener
 from turnout.control.message import compose
 from turnout.errors import KafkaError, NothingToUndo, TurnoutError
+from turnout.follower import Follower
 from turnout.java import java_parts
 from turnout.kafka.activity import Activity, activities
 from turnout.kafka.client import Cluster, Publisher
@@ -27,52 +34,84 @@ from turnout.kafka.link import NoAnswer
 from turnout.lookout import Lookout
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.moves import Moves
-from turnout.orchestrator.orchestrator import History, Orchestrator
-from turnout.orchestrator.parts import CONTROL, Status, Trouble
+from turnout.orchestrator.parts import Status
 from turnout.orchestrator.preview import Preview
 from turnout.orchestrator.states import State
-from turnout.pipeline.builder import PipelineBuilder
-from turnout.pipeline.manifest import is_own_topic
-from turnout.pipeline.running import RunningPipeline
-from turnout.pipeline.session import start_session
-from turnout.pipeline.spark_host import SparkHost
 from turnout.schema import Topics
 from turnout.staleness import Look, Staleness
-from turnout.tables.public import PublicTables, control_fields
+from turnout.tables.public import PublicTables
+
+if TYPE_CHECKING:
+    from turnout.leading import Leading
 
 NEW_OBJECTS = 50_000
 """Until the collector of cycles looks through them; 700 (2,000 in newer Pythons) is the default."""
 STILL_STARTING = "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
 
+STAND_BY_SECONDS = 0.1
+
 log = logging.getLogger(__name__)
+
+
+class Shown(Protocol):
+    """A generation that is shown."""
+
+    @property
+    def pipeline(self) -> object: ...
+
+
+class Conductor(Protocol):
+    """Whoever knows what is shown, and how to get elsewhere: an orchestrator, or a follower of one."""
+
+    @property
+    def live(self) -> Shown | None: ...
+    @property
+    def healthy(self) -> bool: ...
+    @property
+    def lingering(self) -> int: ...
+    @property
+    def moves(self) -> Moves: ...
+    @property
+    def previous(self) -> Desired | None: ...
+    def preview(self, value: bytes) -> Preview: ...
 
 
 class Service:
     """The public tables exist as soon as this does; everything else starts in the background."""
 
-    def __init__(self, config: Config, bus: EmbeddedBroker | None = None) -> None:
+    def __init__(self, config: Config, bus: EmbeddedBroker | None = None, *, may_lead: bool = True) -> None:
         """`bus` is a broker that runs already, for whoever has one."""
         self.config = config
         self.tables = PublicTables(config)
         join, tables = config.join, config.tables
         self._default = Desired(Topics(tables[join.left].topic, tables[join.right].topic), join.type)
-        self.tables.status(Status(self._default, None, State.STARTING, 0, "starting"))
+        self._say(State.STARTING, "starting")
         self._broker = bus
         self._own_broker = False
         self._keeper: Keeper | None = None
         self._started = time.monotonic()
-        self._spark = SparkHost(self._start_session)
-        self._orchestrator: Orchestrator | None = None
-        self._listener: ControlListener | None = None
+        self._conductor: Conductor | None = None
+        self._follower: Follower | None = None
+        self._lease: Lease | None = None
         self._data: Cluster | None = None
         self._publisher: Publisher | None = None
         self.intake = Intake()
+        self._leading = self._leader_to_be() if may_lead else None
         self.staleness = Staleness(time.monotonic)
         self._lookout = Lookout(self.look)
         self.failure: TurnoutError | None = None
-        """What keeps it from starting: it will not try again."""
+        """What keeps it from starting, or from going on: it will not try again."""
         self._stopping = threading.Event()
         self._starter = threading.Thread(target=self._start_parts, name="start", daemon=True)
+
+    def _leader_to_be(self) -> "Leading":
+        from turnout.leading import Leading  # not before: who never leads needs no Spark
+
+        return Leading(self.config, self._default, self.tables, self.intake, self._fail)
+
+    def _say(self, state: State, message: str) -> None:
+        """While nobody else does: before anything is shown."""
+        self.tables.status(Status(self._default, None, state, 0, message))
 
     @property
     def uptime_seconds(self) -> float:
@@ -81,8 +120,10 @@ class Service:
     def start(self) -> None:
         root = logging.getLogger("turnout")
         root.setLevel(logging.INFO)
-        root.addHandler(self.tables.log_handler)
-        self.config.state_dir.mkdir(parents=True, exist_ok=True)
+        if self._leading is not None:
+            if not self.config.bus:
+                root.addHandler(self.tables.log_handler)
+            self.config.state_dir.mkdir(parents=True, exist_ok=True)
         self._starter.start()
 
     def stop(self) -> None:
@@ -91,11 +132,12 @@ class Service:
         self._lookout.stop()
         if self._starter.is_alive():
             self._starter.join()
-        if self._listener is not None:
-            self._listener.stop()
-        if self._orchestrator is not None:
-            self._orchestrator.stop()
-        self._spark.stop()
+        if self._follower is not None:
+            self._follower.stop()
+        if self._leading is not None:
+            self._leading.stop()
+        if self._lease is not None:
+            self._lease.stop()
         if self._keeper is not None:
             self._keeper.stop()
         if self._broker is not None and self._own_broker:
@@ -104,7 +146,9 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        return self._orchestrator is not None and self._orchestrator.live is not None
+        """Is a generation shown? While one that stood by takes over, it is."""
+        shown = self._conductor is not None and self._conductor.live is not None
+        return shown or (self._follower is not None and self._follower.live is not None)
 
     def stale(self) -> Sequence[str]:
         """Why the tables are older than they may be (`serve.stale_seconds`); nothing if they are not."""
@@ -114,26 +158,32 @@ class Service:
     @property
     def healthy(self) -> bool:
         """Does the pipeline of what is shown run?"""
-        return self._orchestrator is not None and self._orchestrator.healthy
+        return self._conductor is not None and self._conductor.healthy
+
+    @property
+    def leads(self) -> bool:
+        """Does this Turnout run the pipelines, or is it another one?"""
+        return self._conductor is not None and self._conductor is not self._follower
 
     @property
     def lingering(self) -> int:
-        return self._orchestrator.lingering if self._orchestrator is not None else 0
+        return self._conductor.lingering if self._conductor is not None else 0
 
     @property
     def moves(self) -> Moves:
-        return self._orchestrator.moves if self._orchestrator is not None else Moves()
+        return self._conductor.moves if self._conductor is not None else Moves()
 
     @property
     def restarts(self) -> dict[str, int]:
         """Process -> how often it had to be started again; of the broker only where there is one of our own."""
         broker = {"broker": self._keeper.restarts} if self._keeper is not None else {}
-        return {"spark": self._spark.restarts, **broker}
+        spark = {"spark": self._leading.spark_restarts} if self._leading is not None else {}
+        return {**spark, **broker}
 
     @property
     def processes(self) -> dict[str, int]:
         """Name -> process id, of those that run: this one, Spark's and the embedded broker's."""
-        found = {"turnout": os.getpid(), "spark": self._spark.pid}
+        found = {"turnout": os.getpid(), "spark": self._leading.spark_pid if self._leading is not None else None}
         with suppress(KafkaError):  # it has just ended
             if self._broker is not None and self._broker.alive:
                 found["broker"] = self._broker.pid
@@ -149,33 +199,33 @@ class Service:
     def publish_undo(self) -> str:
         """Publish the control message that goes back to the previous desired state; its id in the control table."""
         # Until the control topic has been read nobody knows what was before, not even that there was nothing.
-        if self._orchestrator is None or self.tables.status_row()["state"] == State.STARTING:
+        if self._conductor is None or self.tables.status_row()["state"] == State.STARTING:
             raise KafkaError(STILL_STARTING)
-        previous = self._orchestrator.previous
+        previous = self._conductor.previous
         if previous is None:
             raise NothingToUndo("There is nothing to undo: no other topics or join type have been shown before.")
         return self.publish_control(compose(previous, self.tables.fields))
 
     def preview(self, value: bytes) -> Preview:
         """What this control message would come to, if it were sent now."""
-        if self._orchestrator is None:
+        if self._conductor is None:
             raise KafkaError(STILL_STARTING)
-        return self._orchestrator.preview(value)
+        return self._conductor.preview(value)
 
     def topics(self) -> list[Activity]:
         """The topics that can be switched to: all but Kafka's own, Turnout's own and the control topic."""
         if self._data is None:
             raise KafkaError(STILL_STARTING)
-        control = self.config.control
+        control, own = self.config.control, BusTopics(self.config.changelog.prefix)
         return [
             topic
             for topic in activities(self._data)
-            if (topic.name != control.topic or control.kafka) and not is_own_topic(topic.name)
+            if (topic.name != control.topic or control.kafka) and not own.owns(topic.name)
         ]
 
     def freshness(self) -> Freshness | None:
-        live = self._live_pipeline()
-        return live.changelog.freshness.read() if live is not None else None
+        pipeline = self._pipeline()
+        return pipeline.changelog.freshness.read() if pipeline is not None else None
 
     def lag(self) -> dict[str, int | None]:
         """Data topic -> how many of its messages are not in the tables yet; None: unknown."""
@@ -206,78 +256,118 @@ class Service:
                 continue
         return lag
 
-    def _live_pipeline(self) -> RunningPipeline | None:
-        live = self._orchestrator.live if self._orchestrator else None
-        return live.pipeline if live is not None and isinstance(live.pipeline, RunningPipeline) else None
+    def _pipeline(self) -> ReadPipeline | None:
+        """The one that is shown."""
+        live = self._conductor.live if self._conductor is not None else None
+        return live.pipeline if live is not None and isinstance(live.pipeline, ReadPipeline) else None
 
     def _behind(self) -> Behind | None:
-        live = self._live_pipeline()
-        return Behind(self._data, live) if live is not None and self._data is not None else None
+        pipeline = self._pipeline()
+        return Behind(self._data, pipeline) if pipeline is not None and self._data is not None else None
+
+    # -- starting
 
     def _start_parts(self) -> None:
         try:
-            jars = java_parts(log.info)
-            threading.Thread(target=self._warm_up, name="start spark", daemon=True).start()
-            self._data = Cluster(self.config.kafka)
-            control = Cluster(self.config.control.kafka) if self.config.control.kafka else self._data
+            if self._leading is not None:
+                java_parts(log.info)
+                self._leading.warm_up()
+            data = self._data = Cluster(self.config.kafka)
+            control = Cluster(self.config.control.kafka) if self.config.control.kafka else data
             self._publisher = control.publisher()
-            bus = (
-                Cluster(self.config.bus)
-                if self.config.bus
-                else Cluster({"bootstrap.servers": self._own_bus(jars.broker)})
-            )
+            bus = Cluster(self.config.bus) if self.config.bus else Cluster({"bootstrap.servers": self._own_bus()})
             if not self._stopping.is_set():
-                self._start_control(self._data, bus, control)
                 self._lookout.start()
+                self._begin(data, bus, control)
                 _settle()
         except TurnoutError as error:
             self._fail(error)
 
     def _fail(self, error: TurnoutError) -> None:
         if not self._stopping.is_set():
-            log.error("Turnout cannot start: %s", error)
+            log.error("Turnout cannot go on: %s", error)
             self.failure = error
 
-    def _own_bus(self, jars: tuple[Path, ...]) -> str:
+    def _own_bus(self) -> str:
         if self._broker is None:
-            self._broker = EmbeddedBroker(self.config.state_dir / "kafka", jars)
+            self._broker = EmbeddedBroker(self.config.state_dir / "kafka", java_parts(log.info).broker)
             self._own_broker = True
             self._broker.start()
         self._keeper = Keeper(self._broker)
         self._keeper.start()
         return self._broker.bootstrap
 
-    def _start_session(self) -> SparkSession:
-        spark = self.config.spark
-        return start_session(spark.master, spark.conf, java_parts(log.info).spark, self.config.state_dir / "spark.log")
+    def _begin(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
+        if self._leading is None:
+            lease = self._lease = Lease(bus, self._bus_topics, self._name)
+            lease.start()
+            self._follow(bus, data, lease)
+        elif self.config.bus:
+            self._stand_by(data, bus, lambda: self._lead(data, bus, control))
+        else:
+            self._conductor = self._leading.start(data, bus, control, None)
 
-    def _warm_up(self) -> None:
-        """Spark takes longest to start, so it begins at once. What does not work the first time never will."""
-        try:
-            self._spark.session()
-        except TurnoutError as error:
-            self._fail(error)
+    @property
+    def _bus_topics(self) -> BusTopics:
+        return BusTopics(self.config.changelog.prefix)
 
-    def _start_control(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
-        builder = PipelineBuilder(self.config, self._spark.session, data, bus, self.tables.rejected, self.intake)
-        orchestrator = self._orchestrator = Orchestrator(
-            self._default,
-            control_fields(self.config),
-            self.config.switch,
-            builder,
-            self.tables,
-            time.monotonic,
-            lambda: int(time.time() * 1000),
+    @property
+    def _name(self) -> str:
+        return f"{socket.gethostname()}, process {os.getpid()}"
+
+    # -- with a bus that others share
+
+    def _stand_by(self, data: Cluster, bus: Cluster, lead: Callable[[], None]) -> None:
+        """Until this is the one that leads. If another one does, that is followed meanwhile."""
+        held, owner = threading.Event(), owner_of(self.config.state_dir)
+        replication = self.config.changelog.replication
+        lease = self._lease = Lease(bus, self._bus_topics, self._name, owner, held.set, self._deposed, replication)
+        lease.start()
+        told = None
+        while not held.wait(STAND_BY_SECONDS) and not self._stopping.is_set():
+            if self._follower is not None:
+                continue
+            if (leader := lease.leader) is not None:
+                if leader.owner != owner:
+                    raise _stranger(leader.name, self.config)
+                log.info("Standing by: %s leads", leader.name)
+                self._follow(bus, data, lease)
+            elif (trouble := lease.trouble) != told:
+                self._say(State.DEGRADED if trouble else State.STARTING, trouble or "starting")
+                told = trouble
+        if held.is_set() and not self._stopping.is_set():
+            lead()
+
+    def _follow(self, bus: Cluster, data: Cluster, lease: Lease) -> None:
+        follower = Follower(self.config, bus, data, self.tables, self.intake, lambda: lease.leader is not None)
+        self._conductor = self._follower = follower
+        follower.start()
+
+    def _lead(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
+        assert self._leading is not None
+        if self._follower is not None:
+            self._follower.stop()  # its rows stay, until the first generation of our own is there
+            self.tables.forget()
+        logging.getLogger("turnout").addHandler(self.tables.log_handler)
+        term = self._lease.term if self._lease is not None else 0
+        announcer = Announcer(bus, self._bus_topics, self._name, term, self.config.changelog.replication)
+        self._conductor = self._leading.start(data, bus, control, announcer)
+
+    def _deposed(self, leader: str) -> None:
+        self._fail(
+            TurnoutError(
+                f"Another Turnout leads now: {leader}. This one was silent for too long, and ends, so that two do not "
+                "lead. Start it again: it then stands by."
+            )
         )
-        orchestrator.start()
-        self._listener = ControlListener(
-            control,
-            self.config.control.topic,
-            lambda messages: orchestrator.post(History(messages)),
-            orchestrator.post,
-            lambda trouble: orchestrator.post(Trouble(CONTROL, trouble)),
-        )
-        self._listener.start()
+
+
+def _stranger(leader: str, config: Config) -> TurnoutError:
+    return TurnoutError(
+        f"Another Turnout leads on this bus with the prefix {config.changelog.prefix!r}: {leader}. It has another "
+        f"state directory than {config.state_dir.absolute()}. To stand by for it, share its directory (state_dir); to "
+        "run beside it, take a `changelog.prefix` of your own; to serve what it shows, use `turnout serve`."
+    )
 
 
 def _settle() -> None:

@@ -104,7 +104,7 @@ class FedTurnout(Fed):
         orchestrator.step([History([])])
         builder.builds[-1].succeed()
         orchestrator.step(events)
-        self.service._orchestrator = orchestrator
+        self.service._conductor = orchestrator
 
     def _frame(self, table: str, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         return pl.DataFrame(rows, schema=self.tables.registry.snapshot(table).rows.schema, orient="row")

@@ -32,7 +32,9 @@ Rows = st.SearchStrategy[dict[str, Value]]
 def users_accounts(
     broker: EmbeddedBroker, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Live]:
-    rig = Rig(broker, spark, tmp_path_factory.mktemp("state"), USERS_ACCOUNTS, PARTITIONS)
+    # Which partition of the changelog a key is in makes no difference either.
+    config = USERS_ACCOUNTS + "changelog: {partitions: 3}\n"
+    rig = Rig(broker, spark, tmp_path_factory.mktemp("state"), config, PARTITIONS)
     pipeline = rig.build()
     rig.show(pipeline, JoinType.LEFT)
     yield rig, pipeline
@@ -209,19 +211,32 @@ def test_another_pair_of_tables_with_a_long_key_catches_up_and_goes_on_live(
     pipeline.retire()
 
 
-def test_a_retired_pipeline_leaves_nothing_behind(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> None:
-    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS)
+@pytest.fixture(params=["beside the manifest", "by a URL"])
+def checkpoints(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Configuration that says where they are."""
+    return f"spark: {{checkpoints: 'file://{tmp_path}/elsewhere'}}\n" if request.param == "by a URL" else ""
+
+
+def test_a_retired_pipeline_leaves_nothing_behind(
+    broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path, checkpoints: str
+) -> None:
+    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS + checkpoints)
     pipeline = rig.build()
+    elsewhere = tmp_path / "elsewhere"
+    assert elsewhere.exists() == bool(checkpoints)
     made = {pipeline.manifest.changelog_topic, pipeline.manifest.rejected_topic}
     assert made <= set(rig.cluster.topics())
     pipeline.retire()
     until(lambda: not made & set(rig.cluster.topics()), "its topics are gone")
     until(lambda: not list((rig.config.state_dir / "pipelines").iterdir()), "its files are gone")
+    assert not checkpoints or not list(elsewhere.glob("turnout-*"))
     assert not [query.name for query in spark.streams.active if query.name.startswith(pipeline.id)]
 
 
-def test_a_stopped_pipeline_goes_on_where_it_was(broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path) -> None:
-    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS)
+def test_a_stopped_pipeline_goes_on_where_it_was(
+    broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path, checkpoints: str
+) -> None:
+    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS + checkpoints)
     first = rig.build()
     rig.show(first, JoinType.LEFT)
     first.promote(1, JoinType.LEFT)

@@ -288,6 +288,7 @@ def test_what_an_earlier_run_showed_is_shown_again_until_the_desired_state_is_re
     assert world.public.shown == [(2, restored.id, JoinType.LEFT)]
     assert world.public.outcomes["0:1"] is None, "the desired state is under way"
     assert world.build.topics == B
+    assert State.LIVE not in [status.state for status in world.public.statuses], "which live would deny"
     world.succeed()
     assert world.public.outcomes["0:1"] == "applied"
     assert world.status.desired == Desired(B, JoinType.LEFT)

@@ -19,6 +19,7 @@ def test_own_classes_come_first() -> None:
 
 
 def test_a_cluster_is_sent_what_it_lacks_and_no_more() -> None:
-    assert _with_jars({"spark.jars": "mine.jar"}, "spark://host:7077", [Path("/jars/a.jar")]) == {
-        "spark.jars": "mine.jar,/jars/a.jar"
-    }
+    ours = [Path("/jars/a.jar")]
+    settings = _with_jars({"spark.jars": "mine.jar"}, "spark://host:7077", ours)
+    assert settings["spark.jars"] == "mine.jar,/jars/a.jar"
+    assert settings["spark.driver.extraClassPath"] == _with_jars({}, "local", ours)["spark.driver.extraClassPath"]

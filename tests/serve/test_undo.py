@@ -60,7 +60,7 @@ def test_an_undo_before_kafka_is_there_is_a_503_that_says_so(http: httpx.Client)
 
 
 def test_before_the_control_topic_is_read_nobody_knows_what_to_undo(http: httpx.Client, service: Service) -> None:
-    service._orchestrator = World().orchestrator
+    service._conductor = World().orchestrator
     answer = http.post("/api/undo")
     assert answer.status_code == 503
     assert answer.json()["error"].startswith("Turnout is still starting")

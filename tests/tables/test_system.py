@@ -89,6 +89,18 @@ def test_a_row_that_is_put_again_does_not_count_twice() -> None:
     assert sorted(table.ids) == ["1", "2", "3"]
 
 
+def test_rows_take_the_place_of_all_others_in_one_step() -> None:
+    table, seen = Written(newest=3), list[set[str]]()
+    table.put(numbered(1, 2))
+    table.registry.subscribe("t", lambda _: seen.append(set(table.ids)))
+    table.rows.replace(numbered(2, 3))
+    assert seen == [{"2", "3"}]
+    table.put(numbered(4, 5))
+    assert set(table.ids) == {"3", "4", "5"}
+    table.rows.replace({})
+    assert table.ids == []
+
+
 def test_a_table_without_a_limit_keeps_all() -> None:
     table = Written()
     table.put(numbered(*range(100)))

@@ -38,8 +38,8 @@ class Unreachable(Exception):
 
 
 class ServiceProcess:
-    def __init__(self, directory: Path, port: int) -> None:
-        self.directory, self.port = directory, port
+    def __init__(self, directory: Path, port: int, command: str = "run") -> None:
+        self.directory, self.port, self._command = directory, port, command
         self.url = f"http://127.0.0.1:{port}"
         self.log = directory / "service.log"
         self._guard: subprocess.Popen[bytes] | None = None
@@ -59,7 +59,7 @@ class ServiceProcess:
         environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
         if crash_at is not None:
             environment[VARIABLE] = crash_at
-        command = [sys.executable, "-m", "turnout.cli", "run", "-c", "turnout.yaml"]
+        command = [sys.executable, "-m", "turnout.cli", self._command, "-c", "turnout.yaml"]
         with self.log.open("ab") as log:
             log.write(f"--- start {self.starts + 1}{f', to crash at {crash_at}' if crash_at else ''}\n".encode())
             self._guard = subprocess.Popen(

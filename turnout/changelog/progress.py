@@ -57,7 +57,10 @@ class Progress:
 
     def wait_until_read(self, topic: str, ends: Offsets, given_up: Callable[[], bool]) -> None:
         """Wait until a topic of the bus has been read up to `ends`."""
-        self._wait(lambda: all(self._read.get((topic, part), 0) >= end for part, end in ends.items()), given_up)
+        self._wait(lambda: self.has_read(topic, ends), given_up)
+
+    def has_read(self, topic: str, ends: Offsets) -> bool:
+        return all(self._read.get((topic, part), 0) >= end for part, end in ends.items())
 
     def wait_until_worked(self, positions: Mapping[Position, int], given_up: Callable[[], bool]) -> None:
         """Wait until the query has worked on these messages, and what came of it has been read."""

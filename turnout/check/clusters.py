@@ -6,7 +6,7 @@ from functools import partial
 
 from turnout.check.approach import Approach
 from turnout.check.finding import Finding, Steps, Verdict, Warned
-from turnout.config import Config
+from turnout.config import ChangelogConfig, Config
 from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster
 from turnout.kafka.diagnosis.obstacle import Obstacle
@@ -73,13 +73,14 @@ def _bus(config: Config) -> Iterator[Finding]:
         return
     bus = Approach("bus", config.bus)
     yield from bus.findings()
-    yield bus.steps.take("bus, topics of its own", partial(_own_topics, bus, config.bus))
+    yield bus.steps.take("bus, topics of its own", partial(_own_topics, bus, config.bus, config.changelog))
 
 
-def _own_topics(bus: Approach, properties: Mapping[str, str]) -> str:
-    cluster, topic = Cluster(properties), f"turnout-check-{uuid.uuid4().hex}"
+def _own_topics(bus: Approach, properties: Mapping[str, str], changelog: ChangelogConfig) -> str:
+    cluster, prefix = Cluster(properties), changelog.prefix
+    topic = f"{prefix}check-{uuid.uuid4().hex[:12]}"
     try:
-        cluster.create_topics([topic])
+        cluster.create_topics([topic], changelog.partitions, replication=changelog.replication)
         cluster.delete_topics([topic])
     except KafkaError as error:
         if not is_about_rights(error):
@@ -87,7 +88,7 @@ def _own_topics(bus: Approach, properties: Mapping[str, str]) -> str:
         rights = bus.rights
         needs = "CREATE --operation DELETE --operation READ --operation WRITE"
         raise Obstacle(
-            f"{rights.principal} may not create and delete topics that begin with turnout-",
-            f"leave `bus` out, for an embedded one, or grant it that: {rights.grant(needs, 'turnout-', prefixed=True)}",
+            f"{rights.principal} may not create and delete topics that begin with {prefix}",
+            f"leave `bus` out, for an embedded one, or grant it that: {rights.grant(needs, prefix, prefixed=True)}",
         ) from None
     return "can be created and deleted"

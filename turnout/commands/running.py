@@ -1,4 +1,4 @@
-"""`turnout demo` and `turnout run`: the service in this process, until Ctrl-C."""
+"""`turnout demo`, `turnout run` and `turnout serve`: the service in this process, until Ctrl-C."""
 
 import socket
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import typer
 
 from turnout.commands.options import ConfigFile, default_url, load_config
 from turnout.commands.words import switch_command
-from turnout.errors import SetupError
+from turnout.errors import SetupError, TurnoutError
 
 if TYPE_CHECKING:
     from turnout.config import Config
@@ -83,7 +83,8 @@ def run(
 
     Reads the two data topics and the control topic that the configuration names, joins them with Spark, and serves
     the live tables and the page. What it has to write goes to a broker of its own, in the state directory, unless
-    the configuration names another (bus).
+    the configuration names another (bus). Of several with the same bus, `changelog.prefix` and state directory one
+    leads; the others serve what it shows, and take over when it is gone.
 
     Ctrl-C or SIGTERM ends it within five seconds (exit code 0). The next start goes on where this one ended.
 
@@ -103,9 +104,34 @@ def run(
         serve(Service(settings), desk.listener, desk.ending, lambda: _say_live(desk))
 
 
+def serve(config: ConfigFile = None, host: Host = None, port: Port = None) -> None:
+    """Serve what a `turnout run` elsewhere leads to.
+
+    Shows the same tables, with the same page and API, from the changelogs on the bus: no Spark, no Java, and nothing
+    that has to be kept. Any number of them can stand behind a load balancer. It needs the configuration of the
+    Turnout that leads, with a `bus` that names a Kafka.
+
+    Ctrl-C or SIGTERM ends it within five seconds (exit code 0).
+
+    - `turnout serve -c turnout.yaml --port 8401`
+    """
+    settings = load_config(config, _flags(host, port))
+    if not settings.bus:
+        raise TurnoutError(
+            "`turnout serve` follows a Turnout by what that writes to its bus, which here is an embedded broker that "
+            "only its own machine reaches: name a Kafka under `bus`, for both."
+        )
+    with _attended(settings) as desk:
+        from turnout.serve.run import run as serve_until_stopped
+        from turnout.service import Service
+
+        service = Service(settings, may_lead=False)
+        serve_until_stopped(service, desk.listener, desk.ending, lambda: _say_live(desk))
+
+
 @dataclass(frozen=True)
 class _Desk:
-    """What both commands work with."""
+    """What the commands work with."""
 
     listener: socket.socket
     terminal: "Terminal"
@@ -152,7 +178,7 @@ def _writing(directory: Path) -> Iterator[None]:
         ) from None
 
 
-def _flags(host: str | None, port: int | None, state_dir: Path | None) -> dict[str, object]:
+def _flags(host: str | None, port: int | None, state_dir: Path | None = None) -> dict[str, object]:
     return {"serve.host": host, "serve.port": port, "state_dir": None if state_dir is None else str(state_dir)}
 
 

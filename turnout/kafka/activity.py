@@ -35,7 +35,7 @@ def activities(cluster: Cluster) -> list[Activity]:
         start=cluster.find(parts, OffsetSpec.earliest()),
         end=cluster.find(parts, OffsetSpec.latest()),
         of_late=cluster.find(parts, OffsetSpec.for_timestamp(int((time.time() - OF_LATE_SECONDS) * 1000))),
-        newest=cluster.find(parts, OffsetSpec.max_timestamp()),
+        newest=cluster.newest(parts),
     )
     return [answers.activity(name, count) for name, count in topics.items()]
 

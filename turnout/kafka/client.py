@@ -26,6 +26,11 @@ REQUEST_SECONDS = 10.0
 RETRY_SECONDS = 0.02
 # How long the publisher believes that a topic may have been created a moment ago, and not be known everywhere yet.
 NEW_TOPIC_SECONDS = 2.0
+DEFAULT_LARGEST_BYTES = 1_000_000
+"""Of a record that is published, unless the client's properties say something else: what brokers take by default."""
+
+BROKERS_DEFAULT = 0
+"""Copies of a topic's records: as many as the brokers are configured for."""
 
 # The client goes on by itself; and whoever assigns partitions needs no group, however much the client asks for it.
 _PASSED_OVER = (
@@ -156,6 +161,10 @@ class Cluster:
                 found[at.topic, at.partition] = Place(place.offset, place.timestamp)
         return found
 
+    def newest(self, partitions: Sequence[tuple[str, int]]) -> Found:
+        """The record with the latest time of each."""
+        return self.find(partitions, OffsetSpec.max_timestamp())
+
     def last_messages(self, topic: str, starts: Offsets, ends: Offsets) -> Offsets:
         """The offset of each partition's last message from its start on and before its end; none where there is none.
 
@@ -169,11 +178,18 @@ class Cluster:
         finally:
             reader.close()
 
-    def create_topics(self, names: Sequence[str], partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+    def create_topics(
+        self,
+        names: Sequence[str],
+        partitions: int = 1,
+        config: Mapping[str, str] | None = None,
+        replication: int = BROKERS_DEFAULT,
+    ) -> None:
         """Create topics, and wait until they can be used; one that is there already is left as it is."""
         self._renewal.look(names)
         link = self._link
-        new = [NewTopic(name, partitions, config=dict(config or {})) for name in names]
+        copies = -1 if replication == BROKERS_DEFAULT else replication  # as Kafka has it
+        new = [NewTopic(name, partitions, copies, config=dict(config or {})) for name in names]
         for name, done in link.admin.create_topics(new, **_within(REQUEST_SECONDS)).items():
             try:
                 done.result()
@@ -204,8 +220,9 @@ class Cluster:
         at = [TopicPartition(topic, partition, 0) for topic in topics for partition in self.partitions(topic)]
         return Reader(self._link, at)
 
-    def publisher(self) -> "Publisher":
-        return Publisher(self)
+    def publisher(self, largest_bytes: int | None = None) -> "Publisher":
+        """`largest_bytes` of a record; None: as the client's properties have it."""
+        return Publisher(self, {} if largest_bytes is None else {"message.max.bytes": largest_bytes})
 
 
 class Reader:
@@ -304,66 +321,77 @@ class Reader:
 class Publisher:
     """Publishes single records and waits until the broker has them. Thread-safe."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, settings: Settings) -> None:
+        self._cluster, self._settings = cluster, settings
         self._connection: _Connection | None = None
         self._lock = threading.Lock()
 
-    def publish(self, topic: str, value: bytes) -> tuple[int, int]:
+    def publish(self, topic: str, value: bytes | None, key: bytes | None = None) -> tuple[int, int]:
         """Where the record went: partition and offset."""
-        return self._connected().publish(topic, value)
+        [at] = self._connected().publish(topic, [(key, value)])
+        return at
+
+    def publish_all(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Keys and values, in this order. If it fails, some of them may have come."""
+        self._connected().publish(topic, records)
 
     def _connected(self) -> "_Connection":
         """With the login as it is now."""
         with self._lock:
             link = self._cluster._link
             if self._connection is None or self._connection.link is not link:
-                self._connection = _Connection(link)
+                self._connection = _Connection(link, self._settings)
             return self._connection
 
 
 class _Connection:
     """A publisher with one login."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, settings: Settings) -> None:
         self.link, self._reasons = link, Reasons()
         self._producer = _made(
             link,
             Producer,
             self._reasons,
             {
+                **settings,
                 "linger.ms": 0,
+                "max.in.flight.requests.per.connection": 1,  # what is sent again comes before what is sent after it
                 "delivery.timeout.ms": int(REQUEST_SECONDS * 1000),
                 "topic.metadata.propagation.max.ms": int(NEW_TOPIC_SECONDS * 1000),
             },
         )
 
-    def publish(self, topic: str, value: bytes) -> tuple[int, int]:
+    def publish(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) -> list[tuple[int, int]]:
         delivered: list[tuple[BrokerError | None, Message]] = []
         try:
-            self._producer.produce(topic, value, on_delivery=lambda *answer: delivered.append(answer))
+            for key, value in records:
+                self._producer.produce(topic, value, key, on_delivery=lambda *answer: delivered.append(answer))
         except (KafkaException, BufferError) as error:
             raise self._refused(topic, text_of(error)) from None
         # Longer than a delivery may take: what was not delivered by then never will be.
         self._producer.flush(REQUEST_SECONDS + 1)
-        if not delivered:
+        if len(delivered) < len(records):
             raise self._refused(topic, self._reasons.reason or f"no answer in {REQUEST_SECONDS:g} s")
-        failure, message = delivered[0]
-        if failure is None:
-            self._reasons.forget()
-            return message.partition() or 0, message.offset() or 0
+        for failure, _ in delivered:
+            if failure is not None:
+                raise self._failed(topic, failure)
+        self._reasons.forget()
+        return [(message.partition() or 0, message.offset() or 0) for _, message in delivered]
+
+    def _failed(self, topic: str, failure: BrokerError) -> KafkaError:
         match failure.code():
             case BrokerError.UNKNOWN_TOPIC_OR_PART:
-                raise _missing(topic, self.link.bootstrap)
+                return _missing(topic, self.link.bootstrap)
             case BrokerError.TOPIC_AUTHORIZATION_FAILED:
-                raise NotAllowed(
+                return NotAllowed(
                     f"this login may not write to topic {topic!r} on {self.link.bootstrap}: "
                     "ask for the right to WRITE to it, or publish the message yourself"
                 )
             case BrokerError._MSG_TIMED_OUT:
-                raise self._refused(topic, self._reasons.reason or failure.str())
+                return self._refused(topic, self._reasons.reason or failure.str())
             case _:
-                raise self._refused(topic, failure.str())
+                return self._refused(topic, failure.str())
 
     def _refused(self, topic: str, why: str) -> KafkaError:
         return KafkaError(f"cannot publish to topic {topic!r} on {self.link.bootstrap}: {why}")

@@ -397,8 +397,7 @@ class Orchestrator:
         """Something is shown, and its pipeline runs; most often it is what is desired."""
         self._retry_at, self._retry_seconds = None, FIRST_RETRY_SECONDS
         if not self._shows(self._desired):
-            self._rest()
-            return
+            return  # an earlier run's, shown again: it goes on to the desired state at once, so nothing is at rest
         self._past = self._past.applied(self._desired)
         if self._pending is not None or self._last_applied_ms is None:
             self.moves.answered(Outcome.APPLIED, self._clock())

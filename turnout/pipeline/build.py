@@ -89,6 +89,8 @@ class PipelineBuild:
     def _build(self) -> RunningPipeline:
         self._wait_for_earlier_ones()
         self._wait_for_spark()
+        self._builder.wait_for_slots(self._topics, self._given_up)
+        self._check()
         plan = self._plan = self._builder.planner.plan(self._topics)
         crash_point(CrashPoint.MANIFEST_WRITTEN)
         running = self._running = self._builder.prepare(plan, self._lost, self._note_trouble)
@@ -133,7 +135,7 @@ class PipelineBuild:
         if backlog:
             self._report(CatchingUp(self._number))
             crash_point(CrashPoint.CATCHING_UP)
-        if self._builder.is_far_behind(backlog):
+        if self._builder.is_far_behind(backlog, manifest):
             running.query.catch_up(self._given_up)
             self._check()
             positions = {**positions, **self._builder.committed(manifest)}
@@ -148,11 +150,14 @@ class PipelineBuild:
         # One that begins at the latest is complete while it is still empty. What has come by now spares viewers that.
         last = last or self._last_messages(manifest, positions)
         running.changelog.progress.wait_until_worked(last, self._given_up)
+        if len(from_before) > 1:  # the last message's record may have come before those of other partitions
+            ends = self._builder.bus_ends(manifest)[manifest.changelog_topic]
+            running.changelog.progress.wait_until_read(manifest.changelog_topic, ends, self._given_up)
         self._check()
         crash_point(CrashPoint.READY)
 
     def _last_messages(self, manifest: Manifest, positions: Mapping[str, Offsets]) -> Mapping[Position, int]:
-        if not self._builder.tells_each_message:
+        if not self._builder.tells_how_far(manifest):
             return {}
         return self._builder.last_messages(positions, self._builder.ends(manifest))
 

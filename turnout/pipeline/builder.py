@@ -1,10 +1,13 @@
 """Builds pipelines: from topics to a query that runs and a changelog that has been read."""
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import SparkSession
 
+from turnout.bus.claims import Claimant, Claims
+from turnout.bus.topics import BusTopics
 from turnout.changelog.intake import Intake
 from turnout.changelog.reader import ChangelogReader, Rejected
 from turnout.config import Config, Trigger
@@ -15,12 +18,15 @@ from turnout.kafka.topic_watch import TopicWatch
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.parts import BuildEvent, Remembered
 from turnout.pipeline.build import PipelineBuild
-from turnout.pipeline.checkpoint import committed
+from turnout.pipeline.checkpoint import Location, committed
 from turnout.pipeline.cleanup import Chore, Cleanup
+from turnout.pipeline.hadoop_path import HadoopPath
 from turnout.pipeline.manifest import Manifest, Manifests
 from turnout.pipeline.pipeline import KafkaOptions, Pipeline
 from turnout.pipeline.plan import Plan, Planner
 from turnout.pipeline.running import Leavings, RunningPipeline
+from turnout.pipeline.session import SHUFFLE_PARTITIONS, is_local
+from turnout.pipeline.slots import Need, shuffle_partitions, slots_of, wait_for_slots
 from turnout.schema import Topics
 
 CHANGELOG_TOPIC = {
@@ -43,14 +49,22 @@ class PipelineBuilder:
         on_rejected: Callable[[list[Rejected]], None],
         intake: Intake | None = None,
     ) -> None:
+        """On a bus that others may use too, its topics are claimed before they are made."""
         self.session, self._data, self._bus = spark, data, bus
         self._on_rejected, self._intake = on_rejected, intake or Intake()
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
-        self._manifests = Manifests(config.state_dir)
-        self._leavings = Leavings(self._manifests, bus)
+        self._manifests = Manifests(config.state_dir, config.changelog.prefix)
+        self._changelog = config.changelog
+        self._leavings = Leavings(self._manifests, bus, self._checkpoint)
+        self._claimant: Claimant | None = None
+        if config.bus:
+            claims = Claims(bus, BusTopics(config.changelog.prefix), config.changelog.replication)
+            self._claimant = Claimant(claims, config.state_dir, self._manifests.ids)
+            self._claimant.start()
         self._options()  # what Spark cannot use is said before anything is built
         self._last: PipelineBuild | None = None
-        self.planner = Planner(config, data, bus, self._manifests)
+        self._spark_config = config.spark
+        self.planner = Planner(config, data, bus, self._manifests, self._shuffle, self._checkpoint)
         self.cleanup = Cleanup()
 
     # -- for the orchestrator
@@ -80,15 +94,40 @@ class PipelineBuilder:
         if self._last is not None:
             self._last.join(seconds)
         self.cleanup.finish(seconds)
+        if self._claimant is not None:
+            self._claimant.stop()
 
     # -- for a build
+
+    def wait_for_slots(self, topics: Topics, given_up: Callable[[], bool]) -> None:
+        """Until Spark can run all tasks of a pipeline on these topics at once."""
+        if self._trigger is not Trigger.REALTIME:
+            return
+        found = self._data.states([topics.left, topics.right])
+        sources = {topic: len(state.partitions) for topic, state in found.items()}
+        earlier = self.planner.resumable(topics)
+        need = Need(sources, earlier.shuffle if earlier is not None else self._least_shuffle)
+        wait_for_slots(need, lambda: slots_of(self.session()), given_up, time.sleep)
+
+    @property
+    def _least_shuffle(self) -> int:
+        return int(self._spark_config.conf.get(SHUFFLE_PARTITIONS, 1))
+
+    def _shuffle(self, sources: Mapping[str, int]) -> int:
+        """On one machine one task is enough, and each takes a slot; what the user has said is what counts."""
+        if is_local(self._spark_config.master) or SHUFFLE_PARTITIONS in self._spark_config.conf:
+            return self._least_shuffle
+        return shuffle_partitions(sources, slots_of(self.session()))
 
     def prepare(
         self, plan: Plan, on_lost: Callable[[Exception], None], on_trouble: Callable[[str, str | None], None]
     ) -> RunningPipeline:
         """Everything but the running query."""
         manifest, bus_topics = plan.manifest, [plan.manifest.changelog_topic, plan.manifest.rejected_topic]
-        self._bus.create_topics(bus_topics, config=CHANGELOG_TOPIC)
+        if self._claimant is not None:
+            self._claimant.claim()
+        changelog = self._changelog
+        self._bus.create_topics(bus_topics, changelog.partitions, CHANGELOG_TOPIC, changelog.replication)
         data, bus = self._data.credentials, self._bus.credentials
         reader = ChangelogReader(
             self._bus,
@@ -100,8 +139,8 @@ class PipelineBuilder:
             on_lost,
             self._intake,
         )
-        checkpoint = self._manifests.checkpoint(manifest)
-        query = Pipeline(self.session(), plan, checkpoint, self._schema, self._options(), self._trigger)
+        checkpoint = self._checkpoint(manifest)
+        query = Pipeline(self.session(), plan, str(checkpoint), self._schema, self._options(), self._trigger)
         watches = [
             TopicWatch(self._data, data, plan.topics, on_lost, partial(on_trouble, "data")),
             TopicWatch(self._bus, bus, self._bus.states(bus_topics), on_lost, partial(on_trouble, "bus")),
@@ -112,13 +151,13 @@ class PipelineBuilder:
         """For Spark, by the logins as they are now."""
         return KafkaOptions(for_java(self._data.credentials.properties), for_java(self._bus.credentials.properties))
 
-    def is_far_behind(self, backlog: int) -> bool:
-        return backlog > (SHORT_BACKLOG if self._trigger is Trigger.REALTIME else 0)
+    def is_far_behind(self, backlog: int, manifest: Manifest) -> bool:
+        return backlog > (SHORT_BACKLOG if self.tells_how_far(manifest) else 0)
 
-    @property
-    def tells_each_message(self) -> bool:
-        """Does the live query write a record for each message? Micro-batches write one for each key."""
-        return self._trigger is Trigger.REALTIME
+    def tells_how_far(self, manifest: Manifest) -> bool:
+        """Does the live query write a record for each message, in their order? Micro-batches write one for each key,
+        and of several tasks one may be behind another: then it is their commit that tells."""
+        return self._trigger is Trigger.REALTIME and manifest.shuffle == 1
 
     def ends(self, manifest: Manifest) -> dict[str, Offsets]:
         return {topic: self._data.end_offsets(topic) for topic in (manifest.topics.left, manifest.topics.right)}
@@ -134,7 +173,13 @@ class PipelineBuilder:
         }
 
     def committed(self, manifest: Manifest) -> Mapping[str, Offsets]:
-        return committed(self._manifests.checkpoint(manifest))
+        return committed(self._checkpoint(manifest))
+
+    def _checkpoint(self, manifest: Manifest) -> Location:
+        url = self._spark_config.checkpoints
+        if not url:
+            return self._manifests.checkpoint(manifest)
+        return HadoopPath(url, self.session) / f"{manifest.prefix}{manifest.id}"
 
     def bus_ends(self, manifest: Manifest) -> dict[str, Offsets]:
         return {topic: self._bus.end_offsets(topic) for topic in (manifest.changelog_topic, manifest.rejected_topic)}

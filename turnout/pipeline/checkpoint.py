@@ -5,11 +5,16 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from turnout.pipeline.hadoop_path import HadoopPath
+
+Location = Path | HadoopPath
+"""Where a checkpoint is."""
+
 Committed = Mapping[str, Mapping[int, int]]
 """Topic -> partition -> the next offset to be worked on."""
 
 
-def committed(checkpoint: Path) -> Committed:
+def committed(checkpoint: Location) -> Committed:
     """Where the query goes on; nothing if it has not committed anything yet."""
     batches = [int(file.name) for file in (checkpoint / "commits").glob("[0-9]*") if file.name.isdigit()]
     if not batches:
@@ -24,8 +29,15 @@ def committed(checkpoint: Path) -> Committed:
     return positions
 
 
-def clear_uncommitted(checkpoint: Path) -> None:
+def clear_uncommitted(checkpoint: Location) -> None:
     """Spark refuses a checkpoint that it had begun but never committed to. Nothing is lost with it: the pipeline
     begins again at the manifest's start positions."""
-    if not any((checkpoint / "commits").glob("[0-9]*")):
+    if not list((checkpoint / "commits").glob("[0-9]*")):
+        remove(checkpoint)
+
+
+def remove(checkpoint: Location) -> None:
+    if isinstance(checkpoint, Path):
         shutil.rmtree(checkpoint, ignore_errors=True)
+    else:
+        checkpoint.remove()

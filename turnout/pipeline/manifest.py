@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from turnout.bus.topics import DEFAULT_PREFIX, PIPELINE_ID, BusTopics
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Offsets
 from turnout.schema import JoinSchema, JoinType, Topics
@@ -21,7 +21,6 @@ STATE_FORMAT = 3
 """Another one for another query: Spark cannot go on from the state of a different one."""
 
 _FILE = "manifest.json"
-_ID = re.compile("[0-9a-f]{12}")
 _UNKNOWN = Topics("unknown", "unknown")
 
 log = logging.getLogger(__name__)
@@ -45,38 +44,43 @@ class Manifest:
     fingerprint: str
     shown: Shown | None = None
     """How it was shown last; None: never. Only a pipeline that was shown is resumed."""
+    prefix: str = DEFAULT_PREFIX
+    """What its topics' names begin with: that of the configuration when it was made."""
+    shuffle: int = 1
+    """Tasks that group by key: fixed for the life of a checkpoint."""
 
     @property
     def changelog_topic(self) -> str:
-        return f"turnout-{self.id}-changelog"
+        return BusTopics(self.prefix).changelog(self.id)
 
     @property
     def rejected_topic(self) -> str:
-        return f"turnout-{self.id}-rejected"
+        return BusTopics(self.prefix).rejected(self.id)
 
 
 _MANIFEST = TypeAdapter(Manifest)
-_OWN_TOPIC = re.compile(r"turnout-.+-(changelog|rejected)")
-
-
-def is_own_topic(name: str) -> bool:
-    """Does a pipeline write to a topic of this name?"""
-    return _OWN_TOPIC.fullmatch(name) is not None
 
 
 class Manifests:
     """The pipelines' directories below the state directory."""
 
-    def __init__(self, state_dir: Path) -> None:
-        self._root = state_dir / "pipelines"
+    def __init__(self, state_dir: Path, prefix: str = DEFAULT_PREFIX) -> None:
+        self._root, self._prefix = state_dir / "pipelines", prefix
         self._warned: set[Path] = set()
         self._condemned: set[str] = set()
 
     def new(
-        self, topics: Topics, starts: Mapping[str, Offsets], topic_ids: Mapping[str, str], schema: JoinSchema
+        self,
+        topics: Topics,
+        starts: Mapping[str, Offsets],
+        topic_ids: Mapping[str, str],
+        schema: JoinSchema,
+        shuffle: int = 1,
     ) -> Manifest:
         texts = {topic: {str(partition): offset for partition, offset in at.items()} for topic, at in starts.items()}
-        manifest = Manifest(uuid.uuid4().hex[:12], topics, texts, topic_ids, fingerprint(schema))
+        manifest = Manifest(
+            uuid.uuid4().hex[:12], topics, texts, topic_ids, fingerprint(schema), None, self._prefix, shuffle
+        )
         self._write(manifest)
         return manifest
 
@@ -94,12 +98,16 @@ class Manifests:
         kept = [manifest for manifest in found if manifest.id not in self._condemned]
         return sorted(kept, key=lambda it: it.shown.generation if it.shown else 0, reverse=True)
 
+    def ids(self) -> list[str]:
+        """Of all pipelines that are there."""
+        directories = sorted(self._root.glob("*"))
+        return [it.name for it in directories if PIPELINE_ID.fullmatch(it.name) and it.is_dir()]
+
     def all(self) -> Iterator[Manifest]:
         """Every pipeline that is there. One whose manifest cannot be read was never shown, as far as anybody knows: it
         is not resumed, and a sweep can still clean it up, because its topics are named after its directory."""
-        for directory in sorted(self._root.glob("*")):
-            if _ID.fullmatch(directory.name) and directory.is_dir():
-                yield self._read(directory)
+        for name in self.ids():
+            yield self._read(self._root / name)
 
     def _read(self, directory: Path) -> Manifest:
         path = directory / _FILE
@@ -120,7 +128,7 @@ class Manifests:
         if path not in self._warned:
             log.warning("A pipeline cannot be resumed, because of its manifest %s: %s", path, why)
             self._warned.add(path)
-        return Manifest(path.parent.name, _UNKNOWN, {}, {}, "")
+        return Manifest(path.parent.name, _UNKNOWN, {}, {}, "", prefix=self._prefix)
 
     def checkpoint(self, manifest: Manifest) -> Path:
         return (self._root / manifest.id / "checkpoint").absolute()

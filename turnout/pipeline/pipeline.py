@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import cast
 
 from py4j.protocol import Py4JError
@@ -19,6 +18,7 @@ from turnout.errors import BuildFailed
 from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 from turnout.pipeline.cogroup import changelog
 from turnout.pipeline.plan import Plan
+from turnout.pipeline.session import SHUFFLE_PARTITIONS
 from turnout.schema import JoinSchema
 
 # Real-time mode commits at the end of each batch, and rows wait about a second there: seldom is better. A restart
@@ -50,7 +50,7 @@ class Pipeline:
         self,
         spark: SparkSession,
         plan: Plan,
-        checkpoint: Path,
+        checkpoint: str,
         schema: JoinSchema,
         kafka: KafkaOptions,
         trigger: Trigger,
@@ -117,16 +117,15 @@ class Pipeline:
     def _start(
         self, trigger: Mapping[str, object], source_options: Mapping[str, str], sink_options: Mapping[str, str]
     ) -> StreamingQuery:
-        changes = self._changes(source_options)
         sink = {
             **_prefixed(self._kafka.bus),
             **sink_options,
             "kafka.max.request.size": str(LARGEST_RECORD_BYTES),
             "kafka.buffer.memory": str(LARGEST_RECORD_BYTES),
-            "checkpointLocation": str(self._checkpoint),
+            "checkpointLocation": self._checkpoint,
         }
         try:
-            writer = changes.writeStream.format("kafka").outputMode("update").options(**sink)
+            writer = self._changes(source_options).writeStream.format("kafka").outputMode("update").options(**sink)
             query = writer.trigger(**trigger).queryName(self._query_name(trigger)).start()  # type: ignore[call-overload]
             return cast(StreamingQuery, query)
         except (PySparkException, Py4JError, OSError) as error:
@@ -136,10 +135,11 @@ class Pipeline:
         return f"{self._manifest.id} {'catching up' if 'availableNow' in trigger else 'live'}"
 
     def _changes(self, source_options: Mapping[str, str]) -> DataFrame:
+        spark = self._session()
         views = {side: f"turnout_{self._manifest.id}_{side}" for side in ("left", "right")}
         topics = self._manifest.topics
         for view, topic in zip(views.values(), (topics.left, topics.right), strict=True):
-            self._read(topic, source_options).createOrReplaceTempView(view)
+            self._read(spark, topic, source_options).createOrReplaceTempView(view)
         try:
             manifest = self._manifest
             query = changelog(
@@ -148,12 +148,20 @@ class Pipeline:
                 changelog_topic=manifest.changelog_topic,
                 rejected_topic=manifest.rejected_topic,
             )
-            return self._spark.sql(query)
+            return spark.sql(query)
         finally:
             for view in views.values():
-                self._spark.catalog.dropTempView(view)
+                spark.catalog.dropTempView(view)
 
-    def _read(self, topic: str, options: Mapping[str, str]) -> DataFrame:
+    def _session(self) -> SparkSession:
+        """With as many tasks to group by key as this pipeline has."""
+        if self._manifest.shuffle == 1:
+            return self._spark
+        session = self._spark.newSession()  # settings of its own, in the same process
+        session.conf.set(SHUFFLE_PARTITIONS, self._manifest.shuffle)
+        return session
+
+    def _read(self, spark: SparkSession, topic: str, options: Mapping[str, str]) -> DataFrame:
         kafka = {
             **options,
             **_prefixed(self._kafka.data),
@@ -161,7 +169,7 @@ class Pipeline:
             "startingOffsets": json.dumps({topic: self._plan.starts(topic)}),
             "failOnDataLoss": str(not self._plan.data_lost).lower(),
         }
-        return self._spark.readStream.format("kafka").options(**kafka).load()
+        return spark.readStream.format("kafka").options(**kafka).load()
 
     def _ended(self, query: StreamingQuery) -> bool:
         """Wait a moment; True once the query has ended well, an error once it has failed."""

@@ -2,13 +2,13 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from turnout.config import Config, Start
 from turnout.kafka.client import Cluster, Offsets
 from turnout.kafka.topic_state import TopicState
-from turnout.pipeline.checkpoint import clear_uncommitted, committed
+from turnout.pipeline.checkpoint import Location, clear_uncommitted, committed
 from turnout.pipeline.manifest import Manifest, Manifests, fingerprint
 from turnout.schema import Topics
 
@@ -39,8 +39,19 @@ class Plan:
 
 
 class Planner:
-    def __init__(self, config: Config, data: Cluster, bus: Cluster, manifests: Manifests) -> None:
-        self._data, self._bus, self._manifests = data, bus, manifests
+    def __init__(
+        self,
+        config: Config,
+        data: Cluster,
+        bus: Cluster,
+        manifests: Manifests,
+        shuffle: Callable[[Mapping[str, int]], int],
+        checkpoint: Callable[[Manifest], Location],
+    ) -> None:
+        """`shuffle`: how many tasks are to group by key, by the topics' numbers of partitions. `checkpoint`: where that
+        of a pipeline is."""
+        self._data, self._bus, self._manifests, self._shuffle = data, bus, manifests, shuffle
+        self._checkpoint = checkpoint
         self._schema = config.join_schema()
         self._left, self._right = config.tables[config.join.left], config.tables[config.join.right]
         self._failures: Counter[str] = Counter()
@@ -88,12 +99,13 @@ class Planner:
 
     def _new(self, topics: Topics, found: Mapping[str, TopicState], starts: Mapping[str, Offsets]) -> Plan:
         ids = {topic: state.id for topic, state in found.items()}
-        manifest = self._manifests.new(topics, starts, ids, self._schema)
+        shuffle = self._shuffle({topic: len(state.partitions) for topic, state in found.items()})
+        manifest = self._manifests.new(topics, starts, ids, self._schema, shuffle)
         return Plan(manifest, False, found, starts, False)
 
     def _resumed(self, manifest: Manifest, found: Mapping[str, TopicState]) -> Plan:
         log.info("Resuming pipeline %s on %s", manifest.id, manifest.topics)
-        checkpoint = self._manifests.checkpoint(manifest)
+        checkpoint = self._checkpoint(manifest)
         clear_uncommitted(checkpoint)
         starts = {topic: _offsets(at) for topic, at in manifest.starts.items()}
         positions = {**starts, **committed(checkpoint)}

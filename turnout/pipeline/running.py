@@ -1,13 +1,15 @@
 """A pipeline that runs: its query, the reader of its changelog, and those who look after its topics."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from turnout.behind import ReadPipeline
 from turnout.changelog.reader import ChangelogReader
 from turnout.crash_points import CrashPoint, crash_point
+from turnout.errors import BuildFailed
 from turnout.kafka.client import Cluster
 from turnout.kafka.topic_watch import TopicWatch
-from turnout.pipeline.checkpoint import Committed, committed
+from turnout.pipeline.checkpoint import Committed, Location, committed, remove
 from turnout.pipeline.cleanup import Chore, Cleanup
 from turnout.pipeline.manifest import Manifest, Manifests, Shown
 from turnout.pipeline.pipeline import Pipeline
@@ -18,14 +20,15 @@ from turnout.schema import JoinType, Topics
 class Leavings:
     """What pipelines leave on disk and on the bus."""
 
-    def __init__(self, manifests: Manifests, bus: Cluster) -> None:
-        self._manifests, self._bus = manifests, bus
+    def __init__(self, manifests: Manifests, bus: Cluster, checkpoint: Callable[[Manifest], Location]) -> None:
+        self._manifests, self._bus, self._checkpoint = manifests, bus, checkpoint
 
     def delete(self, manifest: Manifest) -> None:
         # The manifest goes last: if deleting the topics fails, the next start finds it and tries again.
         crash_point(CrashPoint.RETIRING)
         self._bus.delete_topics([manifest.changelog_topic, manifest.rejected_topic])
         crash_point(CrashPoint.TOPICS_DELETED)
+        remove(self._checkpoint(manifest))
         self._manifests.delete(manifest)
         crash_point(CrashPoint.RETIRED)
 
@@ -33,15 +36,15 @@ class Leavings:
         self._manifests.condemn(manifest)
 
     def committed(self, manifest: Manifest) -> Committed:
-        with suppress(OSError, ValueError):  # Spark writes and removes these files meanwhile
-            return committed(self._manifests.checkpoint(manifest))
+        with suppress(OSError, ValueError, BuildFailed):  # Spark writes and removes these files meanwhile
+            return committed(self._checkpoint(manifest))
         return {}
 
     def mark_shown(self, manifest: Manifest, shown: Shown) -> None:
         self._manifests.mark_shown(manifest, shown)
 
 
-class RunningPipeline:
+class RunningPipeline(ReadPipeline):
     def __init__(
         self,
         plan: Plan,
@@ -62,6 +65,10 @@ class RunningPipeline:
     @property
     def topics(self) -> Topics:
         return self.manifest.topics
+
+    @property
+    def starts(self) -> Mapping[str, Mapping[str, int]]:
+        return self.manifest.starts
 
     def start_watching(self) -> None:
         for watch in self._watches:

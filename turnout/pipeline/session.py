@@ -21,6 +21,11 @@ LOCAL_SLOTS = 128
 
 _STATE = "spark.sql.streaming.stateStore."
 
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+EXTRA_OPTIONS = "spark.driver.extraJavaOptions"
+# One that is out of memory limps on for ever; one that is gone is started again.
+JVM_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
+
 _SETTINGS: Mapping[str, str] = {
     "spark.app.name": "turnout",
     "spark.ui.enabled": "false",
@@ -29,7 +34,7 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",  # JSON fields are: "Name" and "name" are two columns
     # Fixed for the life of a checkpoint, and each costs a slot.
-    "spark.sql.shuffle.partitions": "1",
+    SHUFFLE_PARTITIONS: "1",
     # The default, 50 ms, is most of a row's way through the pipeline: p50 32 ms instead of 7.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     _STATE + "providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -50,6 +55,8 @@ _SETTINGS: Mapping[str, str] = {
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
     "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
+    "spark.driver.memory": "1g",
+    EXTRA_OPTIONS: JVM_OPTIONS,
     "spark.sql.adaptive.enabled": "false",  # streaming ignores it, with a warning for each query
 }
 
@@ -57,15 +64,16 @@ _SETTINGS: Mapping[str, str] = {
 # own pattern does not know a private key, which is in the options of a source that logs in with a certificate.
 _REDACTION = "spark.redaction.regex"
 
-EXTRA_OPTIONS = "spark.driver.extraJavaOptions"
-# One that is out of memory limps on for ever; one that is gone is started again.
-JVM_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
-
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    EXTRA_OPTIONS: JVM_OPTIONS,
+}
+
+_CLUSTER_SETTINGS: Mapping[str, str] = {
+    "spark.executor.extraJavaOptions": JVM_OPTIONS,
+    # A real-time query whose executor is lost has lost its place: it fails at once, and is resumed from its checkpoint.
+    # Executors that come and go by demand would do that to it all the time.
+    "spark.dynamicAllocation.enabled": "false",
 }
 
 # The notifier tells the end of every real-time query as an error, in a way that makes log4j itself fail now and then; a
@@ -93,13 +101,9 @@ def start_session(master: str, conf: Mapping[str, str], jars: Sequence[Path], lo
     """Start Spark. `conf` is the user's and wins over what stands here."""
     # Else Spark's workers take the first python3 on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = dict(_SETTINGS)
-    jvm_options = [f"-Dlog4j2.configurationFile={_log4j(log_file)}"]
-    if master.startswith("local"):
-        settings |= _LOCAL_SETTINGS
-        master = _local_master(master)
-        jvm_options += spark_archive(find_java(), jars).flags
-    settings |= conf
+    jvm_options = [f"-Dlog4j2.configurationFile={_log4j(log_file)}", *spark_archive(find_java(), jars).flags]
+    settings = {**_SETTINGS, **(_LOCAL_SETTINGS if is_local(master) else _CLUSTER_SETTINGS), **conf}
+    master = _local_master(master)
     settings |= _with_jars(settings, master, jars)
     settings[_REDACTION] = "|".join([SECRET_PATTERN, *([conf[_REDACTION]] if _REDACTION in conf else [])])
     settings[EXTRA_OPTIONS] = " ".join([settings.get(EXTRA_OPTIONS, ""), *jvm_options]).strip()
@@ -121,12 +125,18 @@ def class_path(jars: Sequence[Path]) -> list[Path]:
     return [*jars, *sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar"))]
 
 
+def is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
 def _with_jars(settings: Mapping[str, str], master: str, jars: Sequence[Path]) -> dict[str, str]:
-    """Where Spark finds its Kafka connector."""
-    if master.startswith("local"):  # on the class path itself, of which there is an archive
-        paths, ours = settings.get("spark.driver.extraClassPath"), os.pathsep.join(map(str, class_path(jars)))
-        return {"spark.driver.extraClassPath": f"{paths}{os.pathsep}{ours}" if paths else ours}
-    return {"spark.jars": ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])}
+    """Where Spark finds its Kafka connector: here on the class path itself, of which there is an archive; executors
+    are sent it, so that nothing has to be installed where they run."""
+    paths, ours = settings.get("spark.driver.extraClassPath"), os.pathsep.join(map(str, class_path(jars)))
+    here = {"spark.driver.extraClassPath": f"{paths}{os.pathsep}{ours}" if paths else ours}
+    if is_local(master):
+        return here
+    return {**here, "spark.jars": ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])}
 
 
 def _launch(settings: Mapping[str, str]) -> None:

@@ -46,5 +46,7 @@ def exposition(service: Service, audience: Audience | None = None) -> tuple[byte
 def _overview(service: Service) -> Iterator[Metric]:
     ready = service.ready and not service.stale()
     yield GaugeMetricFamily("turnout_live", "1 if a generation is live", value=float(service.ready))
+    leads = "1 if this Turnout runs the pipelines, 0 if it follows one that does"
+    yield GaugeMetricFamily("turnout_leading", leads, value=float(service.leads))
     yield GaugeMetricFamily("turnout_ready", "1 if /readyz says that it is ready", value=float(ready))
     yield GaugeMetricFamily("turnout_uptime_seconds", "Since the start", value=service.uptime_seconds)

@@ -1,13 +1,14 @@
 """The seven public tables, made from the configuration before anything else runs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 from turnout.changelog.store import Changelog
 from turnout.config import Config
 from turnout.control.message import ControlFields, ControlMessage
 from turnout.orchestrator.desired import Desired
-from turnout.orchestrator.parts import Pipeline, Status
+from turnout.orchestrator.parts import Status
 from turnout.tables.delta import ROW
 from turnout.tables.live_table import LiveTable
 from turnout.tables.registry import Registry
@@ -31,6 +32,13 @@ def control_fields(config: Config) -> ControlFields:
     return ControlFields(f"{config.join.left}Topic", f"{config.join.right}Topic")
 
 
+class Source(Protocol):
+    """Where the rows come from."""
+
+    @property
+    def changelog(self) -> Changelog: ...
+
+
 class PublicTables:
     def __init__(self, config: Config) -> None:
         self._config, self._schema = config, config.join_schema()
@@ -52,7 +60,13 @@ class PublicTables:
         self._rejected = RowTable(self.registry, tables[self.names.rejected], NEWEST)
         self.rejections: Counter[str] = Counter()
         """Topic -> its rejected records since the start; those that a restarted pipeline sends again count once."""
-        self.log_handler = LogTable(RowTable(self.registry, tables[self.names.logs], NEWEST))
+        logs = RowTable(self.registry, tables[self.names.logs], NEWEST)
+        self.log_handler = LogTable(logs)
+        self._about_turnout = {
+            self.names.control: self._control,
+            self.names.status: self._status,
+            self.names.logs: logs,
+        }
         self._shown: Changelog | None = None
 
     def outcome(self, message: ControlMessage, outcome: str | None) -> None:
@@ -77,7 +91,7 @@ class PublicTables:
         }
         self._status.put({STATUS_ROW: row})
 
-    def show(self, generation: int, pipeline: Pipeline, desired: Desired) -> None:
+    def show(self, generation: int, pipeline: Source, desired: Desired) -> None:
         match = self._config.join.match
         view = View(self.registry, self.names, self._schema, desired.join, match, generation)
         pipeline.changelog.watch(view, view.show)
@@ -89,6 +103,24 @@ class PublicTables:
         rows = rejected_rows(records)
         with self.registry.at_once():
             self.rejections.update(str(rows[id_]["topic"]) for id_ in self._rejected.put(rows))
+
+    @property
+    def about_turnout(self) -> Collection[str]:
+        """The tables that tell what Turnout does: all but those with users' data."""
+        return self._about_turnout.keys()
+
+    def copy(self, name: str, rows: Mapping[str, Mapping[str, object]], *, anew: bool = False) -> None:
+        """Put rows of a table about Turnout as another Turnout has them; `anew`: these, and no others."""
+        table = self._about_turnout[name]
+        if anew:
+            table.replace(rows)
+        else:
+            table.put(rows)
+
+    def forget(self) -> None:
+        """Empty the log and the control messages, which another Turnout has told."""
+        for name in (self.names.control, self.names.logs):
+            self._about_turnout[name].replace({})
 
     def status_row(self) -> dict[str, object]:
         return self.registry.snapshot(self.names.status).rows.drop(ROW).row(0, named=True)

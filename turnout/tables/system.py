@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -66,15 +66,26 @@ class RowTable:
     def put(self, rows: Mapping[str, Mapping[str, object]]) -> list[str]:
         """Put rows by id: new ones, or in place of those that are there; the ids of those that are new."""
         with self._registry.at_once():
-            new = [id_ for id_ in rows if id_ not in self._ids]
-            self._ids.update(dict.fromkeys(rows))
-            excess = max(0, len(self._ids) - self._newest) if self._newest else 0
-            removed = [self._ids.popitem(last=False)[0] for _ in range(excess)]
-            kept = [{ROW: id_, **row} for id_, row in rows.items() if id_ in self._ids]
-            upserts = pl.DataFrame(kept, schema=self._schema)
-            removes = pl.Series(ROW, removed, dtype=pl.String)
-            self._registry.change({self._table.name: Delta(upserts, removes)})
-            return new
+            return self._put(rows, [])
+
+    def replace(self, rows: Mapping[str, Mapping[str, object]]) -> None:
+        """These rows, and no others, in one step."""
+        with self._registry.at_once():
+            gone = [id_ for id_ in self._ids if id_ not in rows]
+            for id_ in gone:
+                del self._ids[id_]
+            self._put(rows, gone)
+
+    def _put(self, rows: Mapping[str, Mapping[str, object]], gone: Sequence[str]) -> list[str]:
+        new = [id_ for id_ in rows if id_ not in self._ids]
+        self._ids.update(dict.fromkeys(rows))
+        excess = max(0, len(self._ids) - self._newest) if self._newest else 0
+        removed = [self._ids.popitem(last=False)[0] for _ in range(excess)]
+        kept = [{ROW: id_, **row} for id_, row in rows.items() if id_ in self._ids]
+        upserts = pl.DataFrame(kept, schema=self._schema)
+        removes = pl.Series(ROW, [*gone, *removed], dtype=pl.String)
+        self._registry.change({self._table.name: Delta(upserts, removes)})
+        return new
 
 
 class LogTable(logging.Handler):

@@ -1,0 +1,200 @@
+"""Several servers on one bus: one leads, one stands by, one only serves. Whoever is asked shows the same."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch
+from tests.torture.process import BROKER, SPARK, ServiceProcess
+from tests.torture.users_kafka import free_port
+from tests.waiting import until
+from turnout.java import JavaParts
+from turnout.kafka.embedded import EmbeddedBroker
+
+TAKEOVER_SECONDS = 10.0
+LEFT_ALONE_SECONDS = 60.0
+TABLES = (
+    "users_ui",
+    "accounts_ui",
+    "final_ui",
+    "control_raw",
+    "orchestrator_logs",
+    "orchestrator_status",
+    "rejected_ui",
+)
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def kafka(parts: JavaParts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """One of its own: with a control topic that nobody else has sent to."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), parts.broker) as broker:
+        create_topics(broker.bootstrap)
+        yield broker
+
+
+@dataclass
+class Servers:
+    """On one bus, each with a port and a directory of its own; those that may lead share the state directory."""
+
+    kafka: EmbeddedBroker
+    home: Path
+
+    def start(self, name: str, command: str = "run", state_dir: str = "shared") -> ServiceProcess:
+        directory, port = self.home / name, free_port()
+        directory.mkdir()
+        more = {"state_dir": str(self.home / state_dir)}
+        (directory / "turnout.yaml").write_text(yaml.safe_dump(config(self.kafka.bootstrap, port, **more)))
+        server = ServiceProcess(directory, port, command)
+        server.start()
+        return server
+
+
+@pytest.fixture(scope="module")
+def servers(kafka: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Servers:
+    return Servers(kafka, tmp_path_factory.mktemp("servers"))
+
+
+@pytest.fixture(scope="module")
+def leader(servers: Servers) -> Iterator[ServiceProcess]:
+    process = servers.start("leader")
+    process.until_state("live", "", READY_SECONDS)
+    yield process
+    process.discard()
+
+
+@pytest.fixture(scope="module")
+def stand_by(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProcess]:
+    process = servers.start("stand-by")
+    until(lambda: "Standing by: " in process.log.read_text(), "it stands by", READY_SECONDS)
+    yield process
+    process.discard()
+
+
+@pytest.fixture(scope="module")
+def server(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProcess]:
+    process = servers.start("server", "serve")
+    yield process
+    process.discard()
+
+
+@pytest.fixture(scope="module")
+def load(kafka: EmbeddedBroker) -> Load:
+    return Load(kafka.bootstrap)
+
+
+def seen(server: ServiceProcess) -> dict[str, Any] | None:
+    """What a viewer of each table is told first: the generation, and the rows with their ids."""
+    try:
+        return {name: snapshot(server, name) for name in TABLES}
+    except httpx.HTTPError:
+        return None
+
+
+def snapshot(server: ServiceProcess, table: str) -> tuple[int, dict[str, Any]]:
+    with httpx.stream("GET", f"{server.url}/api/tables/{table}/changes", timeout=10) as answer:
+        data = next(line.removeprefix("data: ") for line in answer.iter_lines() if line.startswith("data: "))
+    told = json.loads(data)
+    return told["generation"], {row["_row"]: row for row in told["rows"]}
+
+
+def all_show_the_same(*servers: ServiceProcess) -> None:
+    def views() -> list[dict[str, Any]]:
+        return [seen(server) or {} for server in servers]
+
+    def agree() -> bool:
+        first, *others = views()
+        return bool(first) and all(other == first for other in others)
+
+    try:
+        until(agree, "", LEFT_ALONE_SECONDS)
+    except AssertionError:
+        first, *others = views()
+        assert [other for other in others if other != first] == [first], "all show the same"
+
+
+def test_whoever_is_asked_shows_the_same_rows_under_the_same_ids(
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    load.send(200)
+    for one in (leader, stand_by, server):
+        shows(one, load, PAIRS[0], "left")
+    all_show_the_same(leader, stand_by, server)
+    assert not [*server.java(SPARK), *server.java(BROKER)], "it needs none"
+
+
+def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    with load:
+        assert switch(server, PAIRS[1], "inner") == "applied"
+        _, [row] = server.table("orchestrator_status")
+        assert (row["usersTopic"], row["joinType"], row["state"]) == ("users_b", "inner", "live")
+        assert server.table("final_ui")[0] == row["generation"], "not the tables of before"
+    for one in (leader, stand_by, server):
+        shows(one, load, PAIRS[1], "inner")
+    all_show_the_same(leader, stand_by, server)
+    status, answer = server.post("/api/undo")
+    assert (status, answer["outcome"]) == (200, "applied")
+    for one in (leader, stand_by, server):
+        shows(one, load, PAIRS[0], "left")
+    status, answer = server.post("/api/control", b'{"usersTopic": "nowhere"}')
+    assert status == 422
+    assert "topic 'nowhere' does not exist" in answer["outcome"]
+
+
+def test_the_leader_is_killed_under_load_and_the_one_that_stands_by_takes_over(
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    with load:
+        leader.kill()
+        until(lambda: "This Turnout leads" in stand_by.log.read_text(), "it leads", TAKEOVER_SECONDS)
+        stand_by.until_state("live", "", READY_SECONDS)
+        assert switch(server, PAIRS[1], "full") == "applied"
+    for one in (stand_by, server):
+        shows(one, load, PAIRS[1], "full")
+    all_show_the_same(stand_by, server)
+
+
+def test_one_that_was_frozen_ends_once_another_leads(
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    leader.start()  # and stands by
+    all_show_the_same(stand_by, server, leader)
+    with load:
+        os.kill(stand_by.pid, signal.SIGSTOP)
+        until(lambda: "This Turnout leads" in leader.log.read_text().rpartition("--- start")[2], "it leads", 30)
+        server.until_state("live", "", READY_SECONDS)
+        os.kill(stand_by.pid, signal.SIGCONT)
+        until(lambda: not stand_by.running, "it ends", TAKEOVER_SECONDS)
+    assert "Another Turnout leads now" in stand_by.log.read_text()
+    for one in (leader, server):
+        shows(one, load, PAIRS[1], "full")
+    all_show_the_same(leader, server)
+
+
+def test_one_with_another_state_directory_is_told_what_to_do(servers: Servers, leader: ServiceProcess) -> None:
+    stranger = servers.start("stranger", state_dir="another")
+    until(lambda: not stranger.running, "it ends", READY_SECONDS)
+    stranger.discard()
+    said = " ".join(stranger.log.read_text().split())
+    assert "Another Turnout leads on this bus" in said
+    assert "`changelog.prefix` of your own" in said
+
+
+def test_without_a_leader_a_server_says_so_and_goes_on_showing(
+    leader: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    assert leader.terminate() == 0
+    server.until_state("degraded", "no Turnout leads", TAKEOVER_SECONDS)
+    shows(server, load, PAIRS[1], "full")
+    assert server.terminate() == 0

@@ -1,0 +1,207 @@
+"""Who leads: of all Turnouts that share a bus and a prefix, one runs the pipelines. The others stand by.
+
+The lease is a topic of one partition, and its order is the truth. Whoever leads renews the lease every second. Once
+nobody has for a while, each of those that stand by claims the next term; of several claims of a term the first one in
+the topic counts. A leader that reads that there is a newer term, because it was frozen or cut off, has to end.
+
+No clocks are compared: each counts by its own how long it has read nothing from the leader. A bus that does not answer
+takes the lease from nobody: nobody else could claim it meanwhile.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import TypeAdapter, ValidationError
+
+from turnout.bus.topics import BusTopics
+from turnout.errors import KafkaError
+from turnout.kafka.client import BROKERS_DEFAULT, Cluster, Record
+
+RENEW_SECONDS = 1.0
+LEASE_SECONDS = 4.0
+"""Without a renewal, until others claim it: a few that come late are no reason, and a takeover is to be done in ten."""
+
+POLL_SECONDS = 0.1
+RETRY_SECONDS = STOP_SECONDS = 1.0
+_TOPIC = {"retention.ms": "604800000", "segment.ms": "3600000"}
+"""A week: of a leader that was frozen for longer nobody remembers the term."""
+
+log = logging.getLogger(__name__)
+
+
+class Act(StrEnum):
+    CLAIM = "claim"
+    RENEW = "renew"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True)
+class Entry:
+    act: Act
+    term: int
+    holder: str
+    """One process, from its start to its end."""
+    name: str
+    """Of the holder, for people."""
+    owner: str
+    """The id of its state directory: who is to take over goes on from there."""
+
+
+_ENTRY = TypeAdapter(Entry)
+
+
+@dataclass(frozen=True)
+class Tenure:
+    """Who leads, by all entries so far."""
+
+    term: int = 0
+    holder: str | None = None
+    name: str = ""
+    owner: str = ""
+
+    def after(self, entry: Entry) -> "Tenure":
+        claimed = entry.act is Act.CLAIM and entry.term == self.term + 1
+        # One that renews has read that its claim was the first. Where earlier entries are gone, that is news.
+        missed = entry.act is Act.RENEW and entry.term > self.term
+        if claimed or missed:
+            return Tenure(entry.term, entry.holder, entry.name, entry.owner)
+        released = entry.act is Act.RELEASE and (entry.term, entry.holder) == (self.term, self.holder)
+        return Tenure(self.term) if released else self
+
+
+class Lease:
+    """One thread: knows who leads, and claims the lease if it is a candidate and nobody does."""
+
+    def __init__(
+        self,
+        bus: Cluster,
+        topics: BusTopics,
+        name: str,
+        owner: str = "",
+        on_held: Callable[[], None] | None = None,
+        on_lost: Callable[[str], None] | None = None,
+        replication: int = BROKERS_DEFAULT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """A candidate has `on_held`, called once, when it leads; and `on_lost`, with the name of who leads instead."""
+        self._bus, self._topic, self._replication = bus, topics.lease, replication
+        self._name, self._owner = name, owner
+        self._on_held, self._on_lost, self._clock = on_held, on_lost, clock
+        self._publisher = bus.publisher()
+        self._holder = uuid.uuid4().hex
+        self._tenure = Tenure()
+        self._sign = clock()  # when something was last read of whoever leads, or the reading began
+        self._alive = False  # is that of now, and not of what was there before?
+        self._renewed = 0.0
+        self._claimed = 0  # the term
+        self._held = False
+        self.trouble: str | None = None
+        """Why nobody can be told to lead, if so."""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let go of it, so that others need not wait; but do not wait for a bus that does not answer."""
+        self._stopping.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(STOP_SECONDS)
+
+    @property
+    def leader(self) -> Tenure | None:
+        """Who leads, and has been heard to; None if nobody has."""
+        tenure = self._tenure
+        return tenure if self._alive and not self._is_free else None
+
+    @property
+    def term(self) -> int:
+        return self._tenure.term
+
+    @property
+    def _is_candidate(self) -> bool:
+        return self._on_held is not None
+
+    @property
+    def _is_free(self) -> bool:
+        return self._tenure.holder is None or self._clock() - self._sign >= LEASE_SECONDS
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._follow()
+            except KafkaError as error:
+                if self.trouble is None:  # once, not every second
+                    log.warning("Who leads cannot be told, trying again: %s", error)
+                self.trouble = f"who leads cannot be told: {error}"
+                self._stopping.wait(RETRY_SECONDS)
+
+    def _follow(self) -> None:
+        """Read and act until it is lost, or somebody stops it."""
+        if self._is_candidate and self._bus.missing([self._topic]):
+            self._bus.create_topics([self._topic], 1, _TOPIC, self._replication)
+        ends = self._bus.end_offsets(self._topic)
+        with closing(self._bus.reader([self._topic])) as reader:
+            self.trouble = None
+            self._sign = self._clock()
+            while not self._stopping.is_set():
+                caught_up = reader.reached(self._topic, ends)
+                self._read(reader.poll(POLL_SECONDS), are_news=caught_up)
+                if caught_up:
+                    self._act()
+            if self._held:
+                self._publish(Act.RELEASE, self._tenure.term)
+
+    def _read(self, records: Iterable[Record], *, are_news: bool) -> None:
+        for record in records:
+            entry = _parsed(record)
+            if entry is None:
+                continue
+            self._tenure = self._tenure.after(entry)
+            if entry.holder == self._tenure.holder:
+                self._sign, self._alive = self._clock(), are_news
+
+    def _act(self) -> None:
+        ours = self._tenure.holder == self._holder
+        if self._held:
+            if not ours:
+                self._lose()
+            elif self._clock() - self._renewed >= RENEW_SECONDS:
+                self._publish(Act.RENEW, self._tenure.term)
+        elif ours:
+            self._hold()
+        elif self._is_candidate and self._is_free and self._claimed <= self._tenure.term:
+            self._publish(Act.CLAIM, self._tenure.term + 1)
+            self._claimed = self._tenure.term + 1
+
+    def _hold(self) -> None:
+        self._held = True
+        log.info("This Turnout leads, term %d", self._tenure.term)
+        if self._on_held is not None:
+            self._on_held()
+
+    def _lose(self) -> None:
+        self._held = False
+        self._stopping.set()
+        if self._on_lost is not None:
+            self._on_lost(self._tenure.name)
+
+    def _publish(self, act: Act, term: int) -> None:
+        self._renewed = self._clock()
+        entry = Entry(act, term, self._holder, self._name, self._owner)
+        self._publisher.publish(self._topic, _ENTRY.dump_json(entry))
+
+
+def _parsed(record: Record) -> Entry | None:
+    try:
+        return _ENTRY.validate_json(record.value or b"")
+    except ValidationError:
+        log.warning("%s/%d offset %d is not of a lease: ignored", record.topic, record.partition, record.offset)
+        return None
