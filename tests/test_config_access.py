@@ -111,6 +111,8 @@ def test_variables_reach_every_value() -> None:
             f"  auth: {{oidc: {{{OIDC}, client_secret: 'file:/no/such'}}}}",
             "2: serve.auth.oidc.client_secret: the file /no/such cannot be read: No such file or directory",
         ),
+        ("  auth: {session_key: short}", "2: serve.auth.session_key: has fewer than 32 characters"),
+        ("  auth: {session_key: 'file:/no/such'}", "2: serve.auth.session_key: the file /no/such cannot be read"),
         ("  tls: {certificate: a.pem}", "2: serve.tls.key: missing; TLS needs both"),
         ("  tls: {key: a.pem}", "2: serve.tls.certificate: missing; TLS needs both"),
         ("  origins: ['*']", "2: serve.origins: '*' is not an origin such as https://dashboard.example.com"),

@@ -18,6 +18,9 @@ from turnout.secret import Secret
 # The token is 256 random bits: nobody finds it by trying, so it needs no slow hash, as a password would, and no salt.
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
+KEY_CHARACTERS = 32
+"""Whoever guesses the key can log in as anyone, and may try for as long as they like."""
+
 
 class Role(StrEnum):
     VIEWER = "viewer"
@@ -121,6 +124,11 @@ class AuthConfig(Section):
     session_seconds: Seconds = Field(
         default=43200, gt=0, description="how long a login on the page lasts: half a day if nothing is said"
     )
+    session_key: Secret = Field(
+        default=Secret(""),
+        description="what logins on the page are signed with, 32 characters or more, for servers that share them; may"
+        " be in a file; none: a key of its own, in the state directory",
+    )
 
     @property
     def asks(self) -> bool:
@@ -150,11 +158,21 @@ class LimitsConfig(Section):
 def access_problems(auth: AuthConfig, tls: TlsConfig) -> Iterator[Problem]:
     """What does not go together in these sections."""
     yield from _oidc_problems(auth.oidc)
+    yield from _key_problems(auth.session_key)
     if auth.open and auth.asks:
         yield ("serve", "auth", "open"), "lets anyone in, but tokens or oidc ask for a login; remove one or the other"
     if bool(tls.certificate) != bool(tls.key):
         missing = "key" if tls.certificate else "certificate"
         yield ("serve", "tls", missing), "missing; TLS needs both a certificate and its key"
+
+
+def _key_problems(key: Secret) -> Iterator[Problem]:
+    at = ("serve", "auth", "session_key")
+    try:
+        if key and len(key.read()) < KEY_CHARACTERS:
+            yield at, f"has fewer than {KEY_CHARACTERS} characters; `openssl rand -hex 32` makes a good one"
+    except ConfigError as error:
+        yield at, str(error)
 
 
 def _oidc_problems(oidc: OidcConfig) -> Iterator[Problem]:

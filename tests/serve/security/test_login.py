@@ -146,6 +146,20 @@ def test_a_login_outlives_a_restart_but_not_its_token(tmp_path: Path) -> None:
         assert httpx.get(f"{turnout.url}/api/status", headers=cookie).status_code == 401
 
 
+def test_servers_with_the_same_key_share_logins_and_those_with_another_do_not(tmp_path: Path) -> None:
+    cookies: dict[str, str] = {}
+    for name, key, status in (("a", "k" * 32, 200), ("b", "k" * 32, 200), ("c", "x" * 32, 401), ("d", "", 401)):
+        (tmp_path / name).mkdir()
+        auth = {"tokens": TOKENS, "session_key": key}
+        with guarded(tmp_path / name, {"auth": auth}) as turnout, turnout.client() as http:
+            if not cookies:
+                log_in(http, OPERATOR)
+                cookies = dict(http.cookies.items())
+            cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+            assert httpx.get(f"{turnout.url}/api/status", headers=cookie).status_code == status, name
+            assert (tmp_path / name / "state" / KEY_FILE).exists() is (key == ""), "one of its own only if it needs one"
+
+
 def test_the_key_of_the_logins_is_for_nobody_else(tmp_path: Path) -> None:
     key = kept_key(tmp_path / "state")
     assert kept_key(tmp_path / "state") == key

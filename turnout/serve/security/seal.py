@@ -61,6 +61,11 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
+def shared_key(text: str) -> bytes:
+    """The key that all servers with this text in their configuration have."""
+    return hashlib.sha256(text.encode()).digest()
+
+
 def kept_key(state_dir: Path) -> bytes:
     """The key of this server, made when it is first needed and kept: a login outlives a restart."""
     path = state_dir / KEY_FILE

@@ -14,7 +14,7 @@ from turnout.serve.security.login import login_pages, no_login
 from turnout.serve.security.oidc import Oidc
 from turnout.serve.security.origin import OriginCheck
 from turnout.serve.security.principal import ANYONE, LOCAL
-from turnout.serve.security.seal import Seal, kept_key
+from turnout.serve.security.seal import Seal, kept_key, shared_key
 from turnout.serve.security.session import Sessions
 from turnout.serve.security.tokens import Tokens
 
@@ -29,7 +29,8 @@ class Security:
         self.pages: APIRouter = no_login()
         if not auth.asks:
             return
-        tokens, seal = Tokens(auth.tokens), Seal(kept_key(config.state_dir))
+        key = shared_key(auth.session_key.read()) if auth.session_key else kept_key(config.state_dir)
+        tokens, seal = Tokens(auth.tokens), Seal(key)
         oidc = Oidc(auth.oidc) if auth.oidc.issuer else None
         self._guard, self._sessions = Guard(tokens, oidc), Sessions(seal, tokens, auth.session_seconds)
         self.pages = login_pages(tokens, oidc, seal, self._sessions)
