@@ -166,7 +166,7 @@ class Switching(Turnout):
         monkeypatch.setattr(service, "_conductor", self.world.orchestrator)
         monkeypatch.setattr(service, "publish_control", self._publish)
 
-    def _publish(self, value: bytes) -> str:
+    def _publish(self, value: bytes, *_: object) -> str:
         message = self.world.message(value.decode())
         self.world.orchestrator.step([message])
         self.service.tables.status(self.world.status)

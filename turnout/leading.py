@@ -11,6 +11,7 @@ from turnout.bus.announcer import Announcer
 from turnout.bus.bulletin import Showing, Undo
 from turnout.changelog.intake import Intake
 from turnout.config import Config
+from turnout.control.asked import write_down
 from turnout.control.listener import ControlListener
 from turnout.control.message import ControlMessage
 from turnout.errors import TurnoutError
@@ -36,7 +37,10 @@ class Leading:
         tables: PublicTables,
         intake: Intake,
         on_failure: Callable[[TurnoutError], None],
+        name: str,
     ) -> None:
+        """`name` is what this server calls itself."""
+        self._name = name
         self._config, self._default, self._tables, self._intake = config, default, tables, intake
         self._on_failure = on_failure
         self._spark = SparkHost(self._start_session)
@@ -74,11 +78,17 @@ class Leading:
             control,
             self._config.control.topic,
             lambda messages: orchestrator.post(History(messages)),
-            orchestrator.post,
+            self._heard,
             lambda trouble: orchestrator.post(Trouble(CONTROL, trouble)),
         )
         self._listener.start()
         return orchestrator
+
+    def _heard(self, message: ControlMessage) -> None:
+        if message.asked is not None and message.asked.server != self._name:
+            write_down(message.asked, message.value)
+        assert self._orchestrator is not None
+        self._orchestrator.post(message)
 
     def stop(self) -> None:
         if self._listener is not None:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from turnout.behind import Behind, ReadPipeline
@@ -22,6 +23,7 @@ from turnout.bus.topics import BusTopics
 from turnout.changelog.freshness import Freshness
 from turnout.changelog.intake import Intake
 from turnout.config import Config
+from turnout.control.asked import Asked
 from turnout.control.message import compose
 from turnout.errors import KafkaError, NothingToUndo, TurnoutError
 from turnout.follower import Follower
@@ -107,7 +109,7 @@ class Service:
     def _leader_to_be(self) -> "Leading":
         from turnout.leading import Leading  # not before: who never leads needs no Spark
 
-        return Leading(self.config, self._default, self.tables, self.intake, self._fail)
+        return Leading(self.config, self._default, self.tables, self.intake, self._fail, self._name)
 
     def _say(self, state: State, message: str) -> None:
         """While nobody else does: before anything is shown."""
@@ -189,14 +191,15 @@ class Service:
                 found["broker"] = self._broker.pid
         return {name: pid for name, pid in found.items() if pid is not None}
 
-    def publish_control(self, value: bytes) -> str:
-        """Publish a control message; its id in the control table."""
+    def publish_control(self, value: bytes, asked: Asked | None = None) -> str:
+        """Publish a control message; its id in the control table. `asked`: who is to be written down for it."""
         if self._publisher is None:
             raise KafkaError(STILL_STARTING)
-        partition, offset = self._publisher.publish(self.config.control.topic, value)
+        headers = [] if asked is None else [replace(asked, server=self._name).header()]
+        partition, offset = self._publisher.publish(self.config.control.topic, value, headers=headers)
         return f"{partition}:{offset}"
 
-    def publish_undo(self) -> str:
+    def publish_undo(self, asked: Asked | None = None) -> str:
         """Publish the control message that goes back to the previous desired state; its id in the control table."""
         # Until the control topic has been read nobody knows what was before, not even that there was nothing.
         if self._conductor is None or self.tables.status_row()["state"] == State.STARTING:
@@ -204,7 +207,7 @@ class Service:
         previous = self._conductor.previous
         if previous is None:
             raise NothingToUndo("There is nothing to undo: no other topics or join type have been shown before.")
-        return self.publish_control(compose(previous, self.tables.fields))
+        return self.publish_control(compose(previous, self.tables.fields), asked)
 
     def preview(self, value: bytes) -> Preview:
         """What this control message would come to, if it were sent now."""

@@ -26,9 +26,9 @@ def joined(fed: Fed, monkeypatch: pytest.MonkeyPatch) -> Fed:
     fed.service.tables.registry.swap(1, {"final_ui": rows(fed, ("a", 120.5), ("b", 80.0))})
     applied, rejected = Published(fed.service, "applied"), Published(fed.service, "rejected: topic 'nosuch' is missing")
     monkeypatch.setattr(
-        fed.service, "publish_control", lambda value: (rejected if b"nosuch" in value else applied)(value)
+        fed.service, "publish_control", lambda value, _: (rejected if b"nosuch" in value else applied)(value)
     )
-    monkeypatch.setattr(fed.service, "publish_undo", lambda: applied(b"{}"))
+    monkeypatch.setattr(fed.service, "publish_undo", lambda *_: applied(b"{}"))
     return fed
 
 

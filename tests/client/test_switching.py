@@ -89,8 +89,8 @@ def test_an_outcome_that_takes_its_time_is_waited_for(
         return await switching
 
     assert asyncio.run(switch()) == Outcome("0:0", "applied")
-    with pytest.raises(OutcomeUnknown, match=r"Control message 0:1 has no outcome yet, after 0.3 s"):
-        client.switch(join="left", wait_seconds=0.3)
+    with pytest.raises(OutcomeUnknown, match=r"Control message 0:1 has no outcome yet, after 3 s"):
+        client.switch(join="left", wait_seconds=3)  # time for the server's own answer, on a busy machine too
 
 
 def test_a_server_that_says_nothing_in_time_may_still_do_it(client: Client, publishing: Publishing) -> None:
@@ -121,14 +121,14 @@ def test_a_server_that_has_no_kafka_yet_says_so(client: Client) -> None:
 def test_nothing_to_undo_is_an_error_of_its_own(
     fed: Fed, client: Client, publishing: Publishing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nothing() -> str:
+    def nothing(*_: object) -> str:
         raise NothingToUndo("There is nothing to undo")
 
     monkeypatch.setattr(fed.service, "publish_undo", nothing)
     with pytest.raises(NothingToUndo):
         client.undo()
     published = publishing("applied")
-    monkeypatch.setattr(fed.service, "publish_undo", lambda: published(b"{}"))
+    monkeypatch.setattr(fed.service, "publish_undo", lambda *_: published(b"{}"))
     assert client.undo().applied
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +53,8 @@ class Servers:
     def start(self, name: str, command: str = "run", state_dir: str = "shared") -> ServiceProcess:
         directory, port = self.home / name, free_port()
         directory.mkdir()
-        more = {"state_dir": str(self.home / state_dir)}
+        # Open to all on purpose: so it is written down who switches, whoever that is.
+        more = {"state_dir": str(self.home / state_dir), "serve": {"port": port, "auth": {"open": True}}}
         (directory / "turnout.yaml").write_text(yaml.safe_dump(config(self.kafka.bootstrap, port, **more)))
         server = ServiceProcess(directory, port, command)
         server.start()
@@ -140,6 +142,12 @@ def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
         _, [row] = server.table("orchestrator_status")
         assert (row["usersTopic"], row["joinType"], row["state"]) == ("users_b", "inner", "live")
         assert server.table("final_ui")[0] == row["generation"], "not the tables of before"
+    for one in (leader, stand_by, server):
+        asked = [row["msg"] for row in one.table("orchestrator_logs")[1] if "Switch over HTTP" in row["msg"]]
+        assert len(asked) == 1, asked
+        assert re.fullmatch(
+            rf"Switch over HTTP by anyone from 127.0.0.1: accepted by .+, process {server.pid}: .*inner.*", asked[0]
+        )
     for one in (leader, stand_by, server):
         shows(one, load, PAIRS[1], "inner")
     all_show_the_same(leader, stand_by, server)

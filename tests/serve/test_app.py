@@ -181,7 +181,7 @@ def test_a_control_message_whose_outcome_takes_long_is_answered_with_its_id(
 def test_a_kafka_that_does_not_answer_is_a_503_with_its_reason(
     http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def publish(_: bytes) -> str:
+    def publish(*_: object) -> str:
         raise KafkaError("no answer in 10 s")
 
     monkeypatch.setattr(service, "publish_control", publish)

@@ -64,7 +64,7 @@ def test_topics_with_how_busy_they_are(http: httpx.Client, service: Service, mon
 def test_a_login_that_may_not_publish_is_a_403_that_says_so(
     http: httpx.Client, service: Service, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    def publish(*_: bytes) -> str:
+    def publish(*_: object) -> str:
         raise NotAllowed("this login may not write to topic 'control': ask for the right to WRITE to it")
 
     monkeypatch.setattr(service, "publish_control", publish)

@@ -141,7 +141,7 @@ def test_what_fails_answers_as_the_document_says(
         assert answer(http, document, "GET", path.format("other")) == 404
         assert answer(http, document, "GET", path.format("users_ui") + "?where=1") == 400
 
-    def nothing() -> str:
+    def nothing(*_: object) -> str:
         raise NothingToUndo("nothing")
 
     monkeypatch.setattr(service, "publish_undo", nothing)
@@ -158,7 +158,7 @@ def test_what_is_rejected_or_takes_long_answers_as_the_document_says(
             monkeypatch.setattr("turnout.serve.control_api.OUTCOME_SECONDS", 0.05)
             published = Published(service, outcome)
             monkeypatch.setattr(service, "publish_control", published)
-            monkeypatch.setattr(service, "publish_undo", lambda published=published: published(b"{}"))
+            monkeypatch.setattr(service, "publish_undo", lambda _, published=published: published(b"{}"))
             assert answer(http, document, "POST", path, content=b"{}") == status
 
 

@@ -69,7 +69,7 @@ def test_before_the_control_topic_is_read_nobody_knows_what_to_undo(http: httpx.
 def test_a_kafka_that_does_not_answer_is_a_503_with_its_reason(
     http: httpx.Client, service: Service, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: bytes) -> str:
+    def fail(*_: object) -> str:
         raise KafkaError("no answer in 10 s")
 
     monkeypatch.setattr(service, "publish_control", fail)

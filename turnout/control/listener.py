@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from turnout.control.asked import asked_in
 from turnout.control.message import ControlMessage
 from turnout.errors import KafkaError, TopicMissing
 from turnout.kafka.client import Cluster, Offsets, Reader, Record
@@ -107,4 +108,5 @@ class ControlListener:
 
 
 def _message(record: Record) -> ControlMessage:
-    return ControlMessage(record.partition, record.offset, record.timestamp_ms, record.value or b"")
+    value, asked = record.value or b"", asked_in(record.headers)
+    return ControlMessage(record.partition, record.offset, record.timestamp_ms, value, asked)

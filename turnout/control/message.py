@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from turnout.control.asked import Asked
 from turnout.errors import ControlRejected
 from turnout.orchestrator.desired import Desired
 from turnout.schema import JoinType, Topics, parse_join_type, topic_name_problem
@@ -16,6 +17,8 @@ class ControlMessage:
     offset: int
     timestamp_ms: int
     value: bytes
+    asked: Asked | None = None
+    """Who asked for it, if that was over HTTP."""
 
     @property
     def id(self) -> str:

@@ -52,6 +52,7 @@ class Record(NamedTuple):
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]] = ()
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,8 @@ class Reader:
             return None
         topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
         self._positions[topic, partition] = offset + 1
-        return Record(topic, partition, offset, message.timestamp()[1], message.key(), message.value())
+        headers: Any = message.headers() or ()  # what is read comes as pairs, whatever its type says
+        return Record(topic, partition, offset, message.timestamp()[1], message.key(), message.value(), headers)
 
     def _take_error(self, message: Message, error: BrokerError) -> None:
         if error.code() == BrokerError._PARTITION_EOF:
@@ -326,9 +328,11 @@ class Publisher:
         self._connection: _Connection | None = None
         self._lock = threading.Lock()
 
-    def publish(self, topic: str, value: bytes | None, key: bytes | None = None) -> tuple[int, int]:
+    def publish(
+        self, topic: str, value: bytes | None, key: bytes | None = None, *, headers: Sequence[tuple[str, bytes]] = ()
+    ) -> tuple[int, int]:
         """Where the record went: partition and offset."""
-        [at] = self._connected().publish(topic, [(key, value)])
+        [at] = self._connected().publish(topic, [(key, value)], headers)
         return at
 
     def publish_all(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
@@ -362,11 +366,18 @@ class _Connection:
             },
         )
 
-    def publish(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) -> list[tuple[int, int]]:
+    def publish(
+        self,
+        topic: str,
+        records: Sequence[tuple[bytes | None, bytes | None]],
+        headers: Sequence[tuple[str, bytes]] = (),
+    ) -> list[tuple[int, int]]:
         delivered: list[tuple[BrokerError | None, Message]] = []
         try:
             for key, value in records:
-                self._producer.produce(topic, value, key, on_delivery=lambda *answer: delivered.append(answer))
+                self._producer.produce(
+                    topic, value, key, headers=list(headers), on_delivery=lambda *answer: delivered.append(answer)
+                )
         except (KafkaException, BufferError) as error:
             raise self._refused(topic, text_of(error)) from None
         # Longer than a delivery may take: what was not delivered by then never will be.

@@ -31,8 +31,8 @@ def control_api(service: Service) -> APIRouter:
         value = await _body(request, LARGEST_CONTROL_BYTES)
         if value is None:
             return _too_large()
-        audit.accepted(request.scope, value)
-        return await _publish(service, lambda: service.publish_control(value))
+        asked = audit.accepted(request.scope, value)
+        return await _publish(service, lambda: service.publish_control(value, asked))
 
     @router.get("/control/{id}")
     def outcome(id: str) -> JSONResponse:
@@ -70,8 +70,8 @@ def control_api(service: Service) -> APIRouter:
     @router.post("/undo")
     async def undo(request: Request) -> JSONResponse:
         """Go back to what was shown before, by a control message; answers as `/api/control` does. 409: nothing was."""
-        audit.accepted(request.scope)
-        return await _publish(service, service.publish_undo)
+        asked = audit.accepted(request.scope)
+        return await _publish(service, lambda: service.publish_undo(asked))
 
     return router
 

@@ -34,7 +34,7 @@ class Guarded:
         self.service, self.url = service, url
         self.published = Published(service, "applied")
         service.publish_control = self.published  # type: ignore[method-assign]  # there is no Kafka behind it
-        service.publish_undo = lambda: self.published(b"{}")  # type: ignore[method-assign]
+        service.publish_undo = lambda asked=None: self.published(b"{}", asked)  # type: ignore[method-assign]
 
     def client(self, token: str | None = None, **more: Any) -> httpx.Client:
         headers = {**more.pop("headers", {}), **(bearer(token) if token else {})}

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.serve.security.guarded import EXPIRED, OPERATOR, VIEWER, WRONG, Guarded, guarded
+from turnout.control.asked import Asked
 
 
 @pytest.fixture
@@ -20,6 +21,7 @@ def test_a_switch_leaves_a_line_with_who_from_where_and_what(turnout: Guarded) -
         'INFO Switch over HTTP by deploy-bot from 127.0.0.1: accepted: {"joinType": "inner"}\\n',
         "INFO Switch over HTTP by deploy-bot from 203.0.113.9: accepted: undo",
     ]
+    assert turnout.published.asked == [Asked("deploy-bot", "127.0.0.1"), Asked("deploy-bot", "203.0.113.9")]
 
 
 def test_a_try_that_is_denied_leaves_one_too_without_what_was_sent(turnout: Guarded) -> None:
@@ -51,6 +53,7 @@ def test_on_loopback_where_nothing_was_said_the_log_stays_as_it_was(tmp_path: Pa
         http.post("/api/control", content=b"{}")
         http.post("/api/undo")
         assert len(turnout.published.values) == 2
+        assert turnout.published.asked == [None, None]
         assert turnout.logged() == []
 
 

@@ -4,19 +4,21 @@ import logging
 
 from starlette.types import Scope
 
+from turnout.control.asked import Asked, in_one_line
 from turnout.serve.security.principal import Principal, principal_of
 from turnout.serve.security.scope import client_of
-from turnout.tables.system import cut
 
 SWITCHES = ("/api/control", "/api/undo")
 log = logging.getLogger(__name__)
 
 
-def accepted(scope: Scope, message: bytes | None = None) -> None:
-    """Before it is published: whatever becomes of it, it is known who asked."""
-    who, what = principal_of(scope), "undo" if message is None else _shown(message)
-    if who.audited:
-        log.info("Switch over HTTP by %s from %s: accepted: %s", who.name, client_of(scope), what)
+def accepted(scope: Scope, message: bytes | None = None) -> Asked | None:
+    """Before it is published: whatever becomes of it, it is known who asked. What its message is to tell of that."""
+    who, what = principal_of(scope), "undo" if message is None else in_one_line(message)
+    if not who.audited:
+        return None
+    log.info("Switch over HTTP by %s from %s: accepted: %s", who.name, client_of(scope), what)
+    return Asked(who.name, client_of(scope))
 
 
 def denied(scope: Scope, principal: Principal | None, why: str) -> None:
@@ -27,9 +29,3 @@ def denied(scope: Scope, principal: Principal | None, why: str) -> None:
 
 def is_switch(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] == "POST" and scope["path"].rstrip("/") in SWITCHES
-
-
-def _shown(message: bytes) -> str:
-    """As text in one line, of bounded length: it may hold anything."""
-    text = cut(message.decode(errors="backslashreplace"))
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
