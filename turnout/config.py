@@ -284,6 +284,11 @@ class Config(Section):
         return JoinSchema(left, right, self.join.on, self.join.max_rows)
 
     @property
+    def keeps_on_bus(self) -> bool:
+        """Whether nothing that a Turnout goes on from is in its state directory."""
+        return bool(self.bus and self.spark.checkpoints)
+
+    @property
     def public_names(self) -> PublicNames:
         schema = self.join_schema()
         return PublicNames(left=schema.left.shown_as, right=schema.right.shown_as)

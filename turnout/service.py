@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from turnout.behind import Behind, ReadPipeline
 from turnout.bus.announcer import Announcer
-from turnout.bus.claims import owner_of
+from turnout.bus.home import Home, home_of
 from turnout.bus.lease import Lease
 from turnout.bus.topics import BusTopics
 from turnout.changelog.freshness import Freshness
@@ -322,17 +322,17 @@ class Service:
 
     def _stand_by(self, data: Cluster, bus: Cluster, lead: Callable[[], None]) -> None:
         """Until this is the one that leads. If another one does, that is followed meanwhile."""
-        held, owner = threading.Event(), owner_of(self.config.state_dir)
+        held, home = threading.Event(), home_of(self.config)
         replication = self.config.changelog.replication
-        lease = self._lease = Lease(bus, self._bus_topics, self._name, owner, held.set, self._deposed, replication)
+        lease = self._lease = Lease(bus, self._bus_topics, self._name, home.id, held.set, self._deposed, replication)
         lease.start()
         told = None
         while not held.wait(STAND_BY_SECONDS) and not self._stopping.is_set():
             if self._follower is not None:
                 continue
             if (leader := lease.leader) is not None:
-                if leader.owner != owner:
-                    raise _stranger(leader.name, self.config)
+                if leader.owner != home.id:
+                    raise _stranger(leader.name, self.config, home)
                 log.info("Standing by: %s leads", leader.name)
                 self._follow(bus, data, lease)
             elif (trouble := lease.trouble) != told:
@@ -365,11 +365,12 @@ class Service:
         )
 
 
-def _stranger(leader: str, config: Config) -> TurnoutError:
+def _stranger(leader: str, config: Config, home: Home) -> TurnoutError:
     return TurnoutError(
-        f"Another Turnout leads on this bus with the prefix {config.changelog.prefix!r}: {leader}. It has another "
-        f"state directory than {config.state_dir.absolute()}. To stand by for it, share its directory (state_dir); to "
-        "run beside it, take a `changelog.prefix` of your own; to serve what it shows, use `turnout serve`."
+        f"Another Turnout leads on this bus with the prefix {config.changelog.prefix!r}: {leader}. It does not go on "
+        f"from {home.place}, as this one would. To stand by for it, share its state directory (`state_dir`) or its "
+        "checkpoints (`spark.checkpoints`); to run beside it, take a `changelog.prefix` of your own; to serve what it "
+        "shows, use `turnout serve`."
     )
 
 

@@ -18,6 +18,7 @@ from tests.waiting import until
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.states import State
+from turnout.pipeline.manifest_files import ManifestFiles
 from turnout.pipeline.pipeline import KafkaOptions
 
 RECOVERY_SECONDS = 60
@@ -144,7 +145,7 @@ def test_a_state_directory_that_cannot_be_written(
 ) -> None:
     undisturbed = Undisturbed(running)
     (tmp_path / "file").write_text("no directory")
-    monkeypatch.setattr(rig.builder._manifests, "_root", tmp_path / "file")
+    monkeypatch.setattr(rig.builder._manifests, "_store", ManifestFiles(tmp_path / "file"))
     outcome = running.control(**other)
     assert outcome.startswith("rejected: the state directory cannot be written: ")
     monkeypatch.undo()

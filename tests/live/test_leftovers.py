@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 from tests.live.rig import USERS_ACCOUNTS, Rig
 from tests.waiting import until
 from turnout.bus.claims import Claim, Claimant, Claims
+from turnout.bus.home import Home
 from turnout.bus.leftovers import Leftovers, Use
+from turnout.bus.manifest_topic import ManifestTopic
 from turnout.bus.topics import BusTopics
 from turnout.cli import app
 from turnout.kafka.client import Cluster
@@ -42,11 +44,11 @@ def made(bus: Cluster, topics: BusTopics, *pipelines: str) -> set[str]:
     return set(names)
 
 
-def gc(broker: EmbeddedBroker, topics: BusTopics, state_dir: Path, *options: str) -> Result:
+def gc(broker: EmbeddedBroker, topics: BusTopics, state_dir: Path, *options: str, more: str = "") -> Result:
     file = state_dir / "turnout.yaml"
     file.write_text(
         f"bus: {{bootstrap.servers: '{broker.bootstrap}'}}\nchangelog: {{prefix: {topics.prefix}}}\n"
-        f"state_dir: {state_dir}\n"
+        f"state_dir: {state_dir}\n{more}"
     )
     return CliRunner().invoke(app, ["gc", "-c", str(file), *options], env={"COLUMNS": "200"})
 
@@ -112,6 +114,17 @@ def test_gc_lists_leftovers_and_deletes_them_only_when_told_to(
     assert "No leftovers" in gc(broker, topics, tmp_path).output
 
 
+def test_gc_leaves_alone_what_has_its_manifest_on_the_bus(
+    broker: EmbeddedBroker, bus: Cluster, topics: BusTopics, tmp_path: Path
+) -> None:
+    ManifestTopic(bus, topics).write(OURS, b"{}")
+    made(bus, topics, OURS, UNKNOWN)
+    result = gc(broker, topics, tmp_path, "--delete", more=f"spark: {{checkpoints: 'file://{tmp_path}/elsewhere'}}\n")
+    assert "Deleted 2 topics of 1 pipelines" in result.output, result.output
+    left = {topics.manifests, topics.changelog(OURS), topics.rejected(OURS)}
+    until(lambda: {it for it in bus.topics() if it.startswith(topics.prefix)} == left, "the leftovers are gone")
+
+
 def test_the_claim_of_one_whose_topics_are_gone_goes_too(bus: Cluster, topics: BusTopics) -> None:
     claims = Claims(bus, topics)
     claims.make(Claim("gone", "host", "/gone", (GONE, UNKNOWN)))
@@ -131,10 +144,10 @@ def test_gc_has_nothing_to_do_on_an_embedded_bus(tmp_path: Path) -> None:
     assert "embedded broker" in result.output
 
 
-def test_a_state_directory_is_the_same_owner_after_a_restart(bus: Cluster, topics: BusTopics, tmp_path: Path) -> None:
+def test_what_one_with_the_same_home_has_claimed_is_no_longer_claimed_by_it(bus: Cluster, topics: BusTopics) -> None:
     claims = Claims(bus, topics)
-    Claimant(claims, tmp_path, lambda: [OURS]).claim()
-    Claimant(claims, tmp_path, lambda: [THEIRS]).claim()
+    Claimant(claims, Home("a", "/state"), lambda: [OURS]).claim()
+    Claimant(claims, Home("a", "/state"), lambda: [THEIRS]).claim()
     assert [seen.claim.pipelines for seen in claims.read()] == [(THEIRS,)]
 
 
@@ -148,7 +161,7 @@ def test_a_pipeline_that_runs_is_claimed_and_its_topics_are_as_configured(
         [found] = Leftovers(rig.bus, topics, list).find(now_ms() - HOUR_MS)
         assert (found.pipeline, found.use) == (pipeline.id, Use.SEEN)
         assert found.owner is not None
-        assert found.owner.claim.state_dir == str(tmp_path)
+        assert found.owner.claim.home == str(tmp_path)
         partitions = {topic: count for topic, count in rig.bus.topics().items() if topic.startswith(topics.prefix)}
         assert partitions == {topics.changelog(pipeline.id): 3, topics.rejected(pipeline.id): 3, topics.claims: 1}
     finally:

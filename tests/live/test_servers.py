@@ -50,11 +50,11 @@ class Servers:
     kafka: EmbeddedBroker
     home: Path
 
-    def start(self, name: str, command: str = "run", state_dir: str = "shared") -> ServiceProcess:
+    def start(self, name: str, command: str = "run", state_dir: str = "shared", **more: object) -> ServiceProcess:
         directory, port = self.home / name, free_port()
         directory.mkdir()
         # Open to all on purpose: so it is written down who switches, whoever that is.
-        more = {"state_dir": str(self.home / state_dir), "serve": {"port": port, "auth": {"open": True}}}
+        more |= {"state_dir": str(self.home / state_dir), "serve": {"port": port, "auth": {"open": True}}}
         (directory / "turnout.yaml").write_text(yaml.safe_dump(config(self.kafka.bootstrap, port, **more)))
         server = ServiceProcess(directory, port, command)
         server.start()
@@ -197,6 +197,30 @@ def test_one_with_another_state_directory_is_told_what_to_do(servers: Servers, l
     said = " ".join(stranger.log.read_text().split())
     assert "Another Turnout leads on this bus" in said
     assert "`changelog.prefix` of your own" in said
+
+
+def test_one_that_shares_no_directory_takes_over_by_the_bus_and_the_checkpoints(
+    servers: Servers, load: Load, tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {"changelog": {"prefix": "apart-"}, "spark": {"checkpoints": f"file://{tmp_path}"}}
+    first = servers.start("first", state_dir="first-state", **more)
+    second = None
+    try:
+        first.until_state("live", "", READY_SECONDS)
+        second = servers.start("second", state_dir="second-state", **more)
+        until(lambda: "Standing by: " in second.log.read_text(), "it stands by", READY_SECONDS)
+        generation = first.status()["generation"]
+        with load:
+            first.kill()
+            until(lambda: "This Turnout leads" in second.log.read_text(), "it leads", TAKEOVER_SECONDS)
+            until(lambda: second.status()["generation"] > generation, "it shows a generation", READY_SECONDS)
+        shows(second, load, PAIRS[1], "full")
+        assert "Resuming pipeline" in second.log.read_text(), "not built anew"
+        assert not (servers.home / "second-state" / "pipelines").exists()
+    finally:
+        first.discard()
+        if second is not None:
+            second.discard()
 
 
 def test_without_a_leader_a_server_says_so_and_goes_on_showing(

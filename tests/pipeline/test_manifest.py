@@ -6,6 +6,7 @@ import pytest
 
 from turnout.errors import TurnoutError
 from turnout.pipeline.manifest import Manifest, Manifests, Shown, fingerprint
+from turnout.pipeline.manifest_files import ManifestFiles
 from turnout.schema import ColumnType, JoinSchema, JoinType, TableSchema, Topics
 
 TOPICS = Topics("users", "accounts")
@@ -19,7 +20,11 @@ SCHEMA = JoinSchema(LEFT, RIGHT, key="id")
 
 @pytest.fixture
 def manifests(tmp_path: Path) -> Manifests:
-    return Manifests(tmp_path)
+    return at(tmp_path)
+
+
+def at(state_dir: Path) -> Manifests:
+    return Manifests(ManifestFiles(state_dir))
 
 
 def file(state_dir: Path, manifest: Manifest) -> Path:
@@ -32,7 +37,7 @@ def test_before_the_first_pipeline_there_is_none(manifests: Manifests) -> None:
 
 def test_a_manifest_is_found_again_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
     manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
-    (found,) = Manifests(tmp_path).all()
+    (found,) = at(tmp_path).all()
     assert found == manifest
     assert found.topics == TOPICS
     assert found.starts == {"users": {"0": 5, "1": 2**53 + 1}, "accounts": {"0": 0}}
@@ -45,7 +50,6 @@ def test_two_pipelines_on_the_same_topics_share_nothing(manifests: Manifests) ->
     first, second = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     for own in ("id", "changelog_topic", "rejected_topic"):
         assert getattr(first, own) != getattr(second, own)
-    assert manifests.checkpoint(first) != manifests.checkpoint(second)
     assert sorted(found.id for found in manifests.all()) == sorted([first.id, second.id])
 
 
@@ -58,7 +62,7 @@ def test_the_topics_of_a_pipeline_are_named_after_it(manifests: Manifests) -> No
 def test_a_pipeline_that_was_shown_is_known_as_such_after_a_restart(manifests: Manifests, tmp_path: Path) -> None:
     manifest, other = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
     manifests.mark_shown(manifest, SHOWN)
-    assert {found.id: found.shown for found in Manifests(tmp_path).all()} == {manifest.id: SHOWN, other.id: None}
+    assert {found.id: found.shown for found in at(tmp_path).all()} == {manifest.id: SHOWN, other.id: None}
     assert not file(tmp_path, manifest).with_suffix(".json.part").exists()
 
 
@@ -66,15 +70,15 @@ def test_a_checkpoint_has_an_absolute_path_because_spark_has_its_own_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    manifests = Manifests(Path("state"))
-    manifest = manifests.new(TOPICS, STARTS, IDS, SCHEMA)
-    assert manifests.checkpoint(manifest) == tmp_path / "state" / "pipelines" / manifest.id / "checkpoint"
+    checkpoint = ManifestFiles(Path("state")).checkpoint("0123456789ab")
+    assert checkpoint == tmp_path / "state" / "pipelines" / "0123456789ab" / "checkpoint"
 
 
 def test_what_is_deleted_is_gone_and_may_be_deleted_again(manifests: Manifests, tmp_path: Path) -> None:
     gone, stays = manifests.new(TOPICS, STARTS, IDS, SCHEMA), manifests.new(TOPICS, STARTS, IDS, SCHEMA)
-    manifests.checkpoint(gone).mkdir()
-    (manifests.checkpoint(gone) / "offsets").write_text("x")
+    checkpoint = ManifestFiles(tmp_path).checkpoint(gone.id)
+    checkpoint.mkdir()
+    (checkpoint / "offsets").write_text("x")
     manifests.delete(gone)
     manifests.delete(gone)
     assert not file(tmp_path, gone).parent.exists()
@@ -143,7 +147,7 @@ def test_a_manifest_that_may_not_be_read_is_an_error_and_not_lost(manifests: Man
 def test_a_state_directory_that_cannot_be_written_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "pipelines").write_text("a file where a directory should be")
     with pytest.raises(TurnoutError, match=r"the state directory cannot be written: .*manifest\.json: Not a directory"):
-        Manifests(tmp_path).new(TOPICS, STARTS, IDS, SCHEMA)
+        at(tmp_path).new(TOPICS, STARTS, IDS, SCHEMA)
 
 
 def other(table: TableSchema, **fields: object) -> TableSchema:

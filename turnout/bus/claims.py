@@ -6,27 +6,21 @@ compacted topic, now and then, which pipelines are its own: what nobody has clai
 """
 
 import logging
-import os
 import socket
 import threading
-import uuid
 from collections.abc import Callable, Collection, Iterable
-from contextlib import closing, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from turnout.bus.compacted import COMPACTED, last_records
+from turnout.bus.home import Home
 from turnout.bus.topics import BusTopics
-from turnout.errors import KafkaError, TurnoutError
+from turnout.errors import KafkaError
 from turnout.kafka.client import BROKERS_DEFAULT, Cluster, Record
 
 CLAIM_SECONDS = 30.0
 """Between two claims. Leftovers are a matter of hours."""
-
-READ_SECONDS = 10.0
-_TOPIC = {"cleanup.policy": "compact"}
-_OWNER_FILE = "owner"
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +28,9 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Claim:
     owner: str
-    """The id of a state directory: whoever runs with it is the same Turnout."""
+    """The id of its home: whoever runs with that is the same Turnout."""
     host: str
-    state_dir: str
+    home: str
     pipelines: tuple[str, ...]
 
 
@@ -60,7 +54,7 @@ class Claims:
 
     def make(self, claim: Claim) -> None:
         if self._bus.missing([self._topic]):
-            self._bus.create_topics([self._topic], 1, _TOPIC, self._replication)
+            self._bus.create_topics([self._topic], 1, COMPACTED, self._replication)
         self._publisher.publish(self._topic, _CLAIM.dump_json(claim), claim.owner.encode())
 
     def withdraw(self, owner: str) -> None:
@@ -68,27 +62,15 @@ class Claims:
 
     def read(self) -> list[Seen]:
         """The last claim of each owner."""
-        if self._bus.missing([self._topic]):
-            return []
-        last: dict[bytes, Record] = {}
-        ends = self._bus.end_offsets(self._topic)
-        waited = 0.0
-        with closing(self._bus.reader([self._topic])) as reader:
-            while not reader.reached(self._topic, ends):
-                records = reader.poll(1.0)
-                waited = 0.0 if records else waited + 1.0
-                if waited > READ_SECONDS:
-                    raise KafkaError(f"topic {self._topic!r} could not be read in {READ_SECONDS:g} s: {reader.trouble}")
-                last |= {record.key or b"": record for record in records}
-        return [Seen(claim, record.timestamp_ms) for record in last.values() if (claim := _parsed(record)) is not None]
+        found = [(_parsed(record), record.timestamp_ms) for record in last_records(self._bus, self._topic)]
+        return [Seen(claim, at_ms) for claim, at_ms in found if claim is not None]
 
 
 class Claimant:
     """One thread: claims what there is every now and then, and at once when it is asked to."""
 
-    def __init__(self, claims: Claims, state_dir: Path, pipelines: Callable[[], Iterable[str]]) -> None:
-        self._claims, self._state_dir, self._pipelines = claims, state_dir, pipelines
-        self._owner = owner_of(state_dir)
+    def __init__(self, claims: Claims, home: Home, pipelines: Callable[[], Iterable[str]]) -> None:
+        self._claims, self._home, self._pipelines = claims, home, pipelines
         self._failed = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="claims", daemon=True)
@@ -102,7 +84,7 @@ class Claimant:
 
     def claim(self) -> None:
         pipelines = tuple(sorted(self._pipelines()))
-        self._claims.make(Claim(self._owner, socket.gethostname(), str(self._state_dir.absolute()), pipelines))
+        self._claims.make(Claim(self._home.id, socket.gethostname(), self._home.place, pipelines))
 
     def _run(self) -> None:
         while not self._stopping.wait(CLAIM_SECONDS):
@@ -113,23 +95,6 @@ class Claimant:
                 if not self._failed:  # once, not every half a minute
                     log.warning("The topics on the bus could not be claimed, trying again: %s", error)
                 self._failed = True
-
-
-def owner_of(state_dir: Path) -> str:
-    """The id of a state directory, made up when it is asked for first."""
-    file = state_dir / _OWNER_FILE
-    try:
-        if not file.exists():
-            made_up = file.with_suffix(f".{uuid.uuid4().hex[:12]}")
-            made_up.write_text(uuid.uuid4().hex[:12])
-            with suppress(FileExistsError):  # of several that start at once, the first one counts
-                os.link(made_up, file)
-            made_up.unlink()
-        return file.read_text().strip()
-    except OSError as error:
-        raise TurnoutError(
-            f"{file} cannot be read or written: {error.strerror}. Make the directory writable."
-        ) from None
 
 
 def claimed(seen: Collection[Seen], pipeline: str) -> Seen | None:

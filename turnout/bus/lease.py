@@ -50,7 +50,7 @@ class Entry:
     name: str
     """Of the holder, for people."""
     owner: str
-    """The id of its state directory: who is to take over goes on from there."""
+    """The id of its home: who is to take over goes on from there."""
 
 
 _ENTRY = TypeAdapter(Entry)

@@ -26,6 +26,11 @@ class BusTopics:
         return f"{self.prefix}lease"
 
     @property
+    def manifests(self) -> str:
+        """What the pipelines need to go on: see turnout.bus.manifest_topic."""
+        return f"{self.prefix}manifests"
+
+    @property
     def bulletin(self) -> str:
         """What whoever leads shows: see turnout.bus.bulletin."""
         return f"{self.prefix}bulletin"
@@ -45,4 +50,4 @@ class BusTopics:
         return pipeline if pipeline != name and PIPELINE_ID.fullmatch(pipeline) else None
 
     def owns(self, topic: str) -> bool:
-        return topic in (self.claims, self.lease, self.bulletin) or self.pipeline(topic) is not None
+        return topic in (self.claims, self.lease, self.manifests, self.bulletin) or self.pipeline(topic) is not None

@@ -31,8 +31,8 @@ Delete = Annotated[bool, typer.Option("--delete", metavar="", help="Delete the l
 def gc(config: ConfigFile = None, unseen_for: UnseenFor = 24.0, delete: Delete = False) -> None:
     """Clean up what Turnouts that are gone have left on the bus.
 
-    Looks at the topics on the bus that begin with `changelog.prefix`. Those that belong to a pipeline in the state
-    directory, or to a Turnout elsewhere that has given a sign of life, are in use; a running one gives it twice a
+    Looks at the topics on the bus that begin with `changelog.prefix`. Those that belong to a pipeline of this
+    Turnout's own, or to a Turnout elsewhere that has given a sign of life, are in use; a running one gives it twice a
     minute. All others are leftovers. Nothing is deleted unless `--delete` is given.
 
     A Turnout that is stopped needs its topics to go on where it was: choose `--unseen-for` longer than that may take.
@@ -49,11 +49,10 @@ def gc(config: ConfigFile = None, unseen_for: UnseenFor = 24.0, delete: Delete =
     from turnout.bus.leftovers import Leftovers, Use
     from turnout.bus.topics import BusTopics
     from turnout.kafka.client import Cluster
-    from turnout.pipeline.manifest import Manifests
+    from turnout.pipeline.manifest_store import store_of
 
-    leftovers = Leftovers(
-        Cluster(settings.bus), BusTopics(settings.changelog.prefix), Manifests(settings.state_dir).ids
-    )
+    bus = Cluster(settings.bus)
+    leftovers = Leftovers(bus, BusTopics(settings.changelog.prefix), store_of(settings, bus).ids)
     found = leftovers.find(int(time.time() * 1000 - unseen_for * HOUR_MS))
     unused = [one for one in found if one.use is Use.LEFTOVER]
     console = Console(highlight=False)
@@ -71,7 +70,7 @@ def gc(config: ConfigFile = None, unseen_for: UnseenFor = 24.0, delete: Delete =
 def _table(found: "list[Found]") -> Table:
     table = Table("pipeline", "topics", "use", "last sign of life", "of", box=None, pad_edge=False)
     for one in found:
-        owner = f"{one.owner.claim.host}:{one.owner.claim.state_dir}" if one.owner is not None else "unknown"
+        owner = f"{one.owner.claim.host}:{one.owner.claim.home}" if one.owner is not None else "unknown"
         table.add_row(one.pipeline, str(len(one.topics)), one.use, _when(one.seen_ms), owner)
     return table
 

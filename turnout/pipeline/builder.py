@@ -7,6 +7,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from turnout.bus.claims import Claimant, Claims
+from turnout.bus.home import home_of
 from turnout.bus.topics import BusTopics
 from turnout.changelog.intake import Intake
 from turnout.changelog.reader import ChangelogReader, Rejected
@@ -22,6 +23,8 @@ from turnout.pipeline.checkpoint import Location, committed
 from turnout.pipeline.cleanup import Chore, Cleanup
 from turnout.pipeline.hadoop_path import HadoopPath
 from turnout.pipeline.manifest import Manifest, Manifests
+from turnout.pipeline.manifest_files import ManifestFiles
+from turnout.pipeline.manifest_store import store_of
 from turnout.pipeline.pipeline import KafkaOptions, Pipeline
 from turnout.pipeline.plan import Plan, Planner
 from turnout.pipeline.running import Leavings, RunningPipeline
@@ -53,13 +56,15 @@ class PipelineBuilder:
         self.session, self._data, self._bus = spark, data, bus
         self._on_rejected, self._intake = on_rejected, intake or Intake()
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
-        self._manifests = Manifests(config.state_dir, config.changelog.prefix)
+        self._files = ManifestFiles(config.state_dir)
+        self._manifests = Manifests(store_of(config, bus), config.changelog.prefix)
+        self._manifests.ids()  # if they are on the bus: nothing begins before it is known what there was
         self._changelog = config.changelog
         self._leavings = Leavings(self._manifests, bus, self._checkpoint)
         self._claimant: Claimant | None = None
         if config.bus:
             claims = Claims(bus, BusTopics(config.changelog.prefix), config.changelog.replication)
-            self._claimant = Claimant(claims, config.state_dir, self._manifests.ids)
+            self._claimant = Claimant(claims, home_of(config), self._manifests.ids)
             self._claimant.start()
         self._options()  # what Spark cannot use is said before anything is built
         self._last: PipelineBuild | None = None
@@ -178,7 +183,7 @@ class PipelineBuilder:
     def _checkpoint(self, manifest: Manifest) -> Location:
         url = self._spark_config.checkpoints
         if not url:
-            return self._manifests.checkpoint(manifest)
+            return self._files.checkpoint(manifest.id)
         return HadoopPath(url, self.session) / f"{manifest.prefix}{manifest.id}"
 
     def bus_ends(self, manifest: Manifest) -> dict[str, Offsets]:

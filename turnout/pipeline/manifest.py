@@ -1,26 +1,22 @@
-"""What a pipeline needs to go on after a crash: a small file beside its checkpoint."""
+"""What a pipeline needs to go on after a crash: a small file in the state directory, or a record on the bus."""
 
 import hashlib
 import json
 import logging
-import os
-import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from turnout.bus.topics import DEFAULT_PREFIX, PIPELINE_ID, BusTopics
-from turnout.errors import TurnoutError
+from turnout.bus.topics import DEFAULT_PREFIX, BusTopics
 from turnout.kafka.client import Offsets
+from turnout.pipeline.manifest_store import ManifestStore
 from turnout.schema import JoinSchema, JoinType, Topics
 
 STATE_FORMAT = 3
 """Another one for another query: Spark cannot go on from the state of a different one."""
 
-_FILE = "manifest.json"
 _UNKNOWN = Topics("unknown", "unknown")
 
 log = logging.getLogger(__name__)
@@ -62,11 +58,9 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Manifests:
-    """The pipelines' directories below the state directory."""
-
-    def __init__(self, state_dir: Path, prefix: str = DEFAULT_PREFIX) -> None:
-        self._root, self._prefix = state_dir / "pipelines", prefix
-        self._warned: set[Path] = set()
+    def __init__(self, store: ManifestStore, prefix: str = DEFAULT_PREFIX) -> None:
+        self._store, self._prefix = store, prefix
+        self._warned: set[str] = set()
         self._condemned: set[str] = set()
 
     def new(
@@ -100,59 +94,40 @@ class Manifests:
 
     def ids(self) -> list[str]:
         """Of all pipelines that are there."""
-        directories = sorted(self._root.glob("*"))
-        return [it.name for it in directories if PIPELINE_ID.fullmatch(it.name) and it.is_dir()]
+        return self._store.ids()
 
     def all(self) -> Iterator[Manifest]:
         """Every pipeline that is there. One whose manifest cannot be read was never shown, as far as anybody knows: it
-        is not resumed, and a sweep can still clean it up, because its topics are named after its directory."""
-        for name in self.ids():
-            yield self._read(self._root / name)
-
-    def _read(self, directory: Path) -> Manifest:
-        path = directory / _FILE
-        try:
-            manifest = _MANIFEST.validate_json(path.read_bytes(), strict=True)
-        except FileNotFoundError:
-            return self._unreadable(path, "it is not there")
-        except ValidationError as error:
-            problem = error.errors()[0]
-            return self._unreadable(path, f"{'.'.join(map(str, problem['loc']))} {problem['msg']}".strip())
-        except OSError as error:
-            raise TurnoutError(f"{path} cannot be read: {error.strerror}. Make it readable, or remove it.") from None
-        if manifest.id != directory.name:
-            return self._unreadable(path, f"it is the one of pipeline {manifest.id}")
-        return manifest
-
-    def _unreadable(self, path: Path, why: str) -> Manifest:
-        if path not in self._warned:
-            log.warning("A pipeline cannot be resumed, because of its manifest %s: %s", path, why)
-            self._warned.add(path)
-        return Manifest(path.parent.name, _UNKNOWN, {}, {}, "", prefix=self._prefix)
-
-    def checkpoint(self, manifest: Manifest) -> Path:
-        return (self._root / manifest.id / "checkpoint").absolute()
+        is not resumed, and a sweep can still clean it up, because its topics are named after its id."""
+        for pipeline in self.ids():
+            yield self._read(pipeline)
 
     def delete(self, manifest: Manifest) -> None:
-        shutil.rmtree(self._root / manifest.id, ignore_errors=True)
+        self._store.delete(manifest.id)
         self._condemned.discard(manifest.id)
 
-    def _write(self, manifest: Manifest) -> None:
-        directory = self._root / manifest.id
-        part = directory / f"{_FILE}.part"
+    def _read(self, pipeline: str) -> Manifest:
+        content = self._store.read(pipeline)
+        if content is None:
+            return self._unreadable(pipeline, "it is not there")
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-            with part.open("w") as file:
-                json.dump(asdict(manifest), file, indent=2)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(directory / _FILE)
-        except OSError as error:
-            shutil.rmtree(directory if manifest.shown is None else part, ignore_errors=True)
-            raise TurnoutError(
-                f"the state directory cannot be written: {directory / _FILE}: {error.strerror}. Make room or make it"
-                " writable, or choose another `state_dir`."
-            ) from None
+            manifest = _MANIFEST.validate_json(content, strict=True)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            return self._unreadable(pipeline, f"{'.'.join(map(str, problem['loc']))} {problem['msg']}".strip())
+        if manifest.id != pipeline:
+            return self._unreadable(pipeline, f"it is the one of pipeline {manifest.id}")
+        return manifest
+
+    def _unreadable(self, pipeline: str, why: str) -> Manifest:
+        if pipeline not in self._warned:
+            place = self._store.place(pipeline)
+            log.warning("A pipeline cannot be resumed, because of its manifest %s: %s", place, why)
+            self._warned.add(pipeline)
+        return Manifest(pipeline, _UNKNOWN, {}, {}, "", prefix=self._prefix)
+
+    def _write(self, manifest: Manifest) -> None:
+        self._store.write(manifest.id, json.dumps(asdict(manifest), indent=2).encode())
 
 
 def fingerprint(schema: JoinSchema) -> str:
