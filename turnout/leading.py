@@ -21,9 +21,11 @@ from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.orchestrator import History, Orchestrator
 from turnout.orchestrator.parts import CONTROL, Pipeline, Public, Status, Trouble
 from turnout.pipeline.builder import PipelineBuilder
+from turnout.pipeline.rehearsal import Rehearsal
 from turnout.pipeline.running import RunningPipeline
-from turnout.pipeline.session import start_session
+from turnout.pipeline.session import is_local, start_session
 from turnout.pipeline.spark_host import SparkHost
+from turnout.schema import Topics
 from turnout.tables.public import PublicTables
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ class Leading:
         self._config, self._default, self._tables, self._intake = config, default, tables, intake
         self._on_failure = on_failure
         self._spark = SparkHost(self._start_session)
+        self._on_stage = threading.Event()  # it leads, or ends: nothing is rehearsed any more
         self._announcer: Announcer | None = None
         self._orchestrator: Orchestrator | None = None
         self._listener: ControlListener | None = None
@@ -60,8 +63,17 @@ class Leading:
         """Spark takes longest to start, so it begins at once."""
         threading.Thread(target=self._warm_up, name="start spark", daemon=True).start()
 
+    def rehearse(self, data: Cluster, bus: Cluster, topics: Topics) -> None:
+        """Get ready to take over. Not on a cluster, where it would take task slots that the leader may need."""
+        if is_local(self._config.spark.master):
+            rehearsal = Rehearsal(self._config, self._spark.session, data, bus)
+            threading.Thread(
+                target=rehearsal.run, args=(topics, self._on_stage.is_set), name="rehearsal", daemon=True
+            ).start()
+
     def start(self, data: Cluster, bus: Cluster, control: Cluster, announcer: Announcer | None) -> Orchestrator:
         """`announcer` tells other servers what is shown."""
+        self._on_stage.set()
         self._announcer = announcer
         builder = PipelineBuilder(self._config, self._spark.session, data, bus, self._tables.rejected, self._intake)
         orchestrator = self._orchestrator = Orchestrator(
@@ -91,6 +103,7 @@ class Leading:
         self._orchestrator.post(message)
 
     def stop(self) -> None:
+        self._on_stage.set()
         if self._listener is not None:
             self._listener.stop()
         if self._orchestrator is not None:

@@ -326,9 +326,12 @@ class Service:
         replication = self.config.changelog.replication
         lease = self._lease = Lease(bus, self._bus_topics, self._name, home.id, held.set, self._deposed, replication)
         lease.start()
-        told = None
+        told, rehearsed = None, False
         while not held.wait(STAND_BY_SECONDS) and not self._stopping.is_set():
             if self._follower is not None:
+                if not rehearsed and (live := self._follower.live) is not None and self._leading is not None:
+                    self._leading.rehearse(data, bus, live.showing.topics)
+                    rehearsed = True
                 continue
             if (leader := lease.leader) is not None:
                 if leader.owner != home.id:

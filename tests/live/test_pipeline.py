@@ -1,6 +1,7 @@
 """Real Kafka, real Spark: what the tables hold is what the oracle says, whatever was sent."""
 
 import json
+import logging
 import time
 import uuid
 from collections import Counter
@@ -16,8 +17,9 @@ from tests.live.rig import ORDERS_PAYMENTS, USERS_ACCOUNTS, Rig
 from tests.oracle import Message, Oracle, Row, Table, Value
 from tests.waiting import until
 from turnout.kafka.embedded import EmbeddedBroker
+from turnout.pipeline.rehearsal import Rehearsal
 from turnout.pipeline.running import RunningPipeline
-from turnout.schema import JoinType, Match
+from turnout.schema import JoinType, Match, Topics
 from turnout.views.view import View
 
 PARTITIONS = 2
@@ -271,3 +273,25 @@ def test_the_fallback_in_micro_batches_gives_the_same_rows(
     rig.sender.send(rig.topics.left, b"rubbish")
     until(lambda: rig.table("rejected_ui").total() == 1, "the rejected record", 30)
     pipeline.retire()
+
+
+def test_a_rehearsal_uses_real_messages_and_leaves_nothing(
+    broker: EmbeddedBroker, spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(broker, spark, tmp_path, USERS_ACCOUNTS + "changelog: {prefix: rehearsal-TAG-}\n")
+    rehearsal = Rehearsal(rig.config, lambda: spark, rig.cluster, rig.bus)
+    with caplog.at_level(logging.INFO, "turnout"):
+        rehearsal.run(rig.topics, lambda: False)  # while there is nothing in them
+        rig.sender.send_row(rig.topics.left, {"userId": "a", "name": "first"})
+        rig.sender.send(rig.topics.right, b"rubbish")
+        rehearsal.run(rig.topics, lambda: False)
+        rehearsal.run(Topics("nowhere", rig.topics.right), lambda: False)
+        rehearsal.run(rig.topics, lambda: True)  # given up before it began
+    assert [text.partition(",")[0].partition(" on ")[0] for text in caplog.messages] == [
+        "Spark is warm",
+        "Spark is warm",
+        "Spark could not be warmed up: topic 'nowhere' does not exist",
+    ]
+    assert not (tmp_path / "rehearsal").exists(), "no checkpoint"
+    prefix = rig.config.changelog.prefix
+    until(lambda: not [topic for topic in rig.bus.topics() if topic.startswith(prefix)], "its topics are gone")
