@@ -126,6 +126,7 @@ def test_a_line_leads_to_its_control_message(fed: FedTurnout, visit: Open) -> No
     link = drawer.line("Rejected control message").get_by_role("button", name=id_)
     link.click()
     record = drawer.page.get_by_role("dialog", name=f"Control message {id_}")
+    expect(record).to_be_visible()  # the record may have to be asked for first
     facts = dict(zip(record.locator("dt").all_inner_texts(), record.locator("dd").all_inner_texts(), strict=True))
     assert facts == {
         "ts": "2026-01-08T12:00:00.000Z",

@@ -1,6 +1,6 @@
 """A pipeline that runs for a moment and is shown to nobody: from then on Spark's process is warm.
 
-In a cold one the first query takes four to seven seconds to get going, which whoever stands by has time for, and whoever
+In a cold one the first query takes four to seven seconds to get going, which whoever stands by has time for, and who
 takes over has not.
 """
 
