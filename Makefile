@@ -9,7 +9,7 @@ SCENARIOS := freshness sustained backlog start hot growth viewers memory
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-cluster torture check check-deploy format bench bench-smoke bench-latency bench-switch \
-	bench-crowd bench-page bench-document $(SCENARIOS:%=bench-%) lock clean
+	bench-crowd bench-takeover bench-page bench-document $(SCENARIOS:%=bench-%) lock clean
 
 help: ## show this menu
 	@echo 'Turnout: make …'
@@ -57,6 +57,9 @@ bench-latency: .venv/.ready ## measure: message produced -> row in the live tabl
 
 bench-switch: .venv/.ready ## measure: control message -> swapped, and what viewers see of it
 	@$(PYTHON_IN_VENV) -m bench.switch $(ARGS)
+
+bench-takeover: .venv/.ready ## measure: the Turnout that leads is killed -> another one shows what is sent since
+	@$(PYTHON_IN_VENV) -m bench.takeover $(ARGS)
 
 bench-crowd: .venv/.ready ## measure: 200 streams and 50 viewers at once, at 2,000 messages a second
 	@$(PYTHON_IN_VENV) -m bench.crowd $(ARGS)

@@ -55,6 +55,7 @@ class Rehearsal:
         pipeline = Pipeline(spark, plan, str(self._checkpoint), self._schema, kafka, self._trigger)
         try:
             self._bus.create_topics(own_topics, 1, replication=self._changelog.replication)
+            pipeline.catch_up(given_up)
             pipeline.go_live()
             pipeline.wait_until_it_runs(given_up)
             self._wait_for_rows(plan, given_up)
