@@ -10,18 +10,17 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from turnout.behind import Behind, ReadPipeline
 from turnout.bus.announcer import Announcer
-from turnout.bus.home import Home, home_of
-from turnout.bus.lease import Lease
 from turnout.bus.topics import BusTopics
 from turnout.changelog.freshness import Freshness
 from turnout.changelog.intake import Intake
+from turnout.conductor import Conductor
 from turnout.config import Config
 from turnout.control.asked import Asked
 from turnout.control.message import compose
@@ -40,6 +39,7 @@ from turnout.orchestrator.parts import Status
 from turnout.orchestrator.preview import Preview
 from turnout.orchestrator.states import State
 from turnout.schema import Topics
+from turnout.shared_bus import SharedBus
 from turnout.staleness import Look, Staleness
 from turnout.tables.public import PublicTables
 
@@ -50,32 +50,7 @@ NEW_OBJECTS = 50_000
 """Until the collector of cycles looks through them; 700 (2,000 in newer Pythons) is the default."""
 STILL_STARTING = "Turnout is still starting and not yet connected to Kafka: try again in a few seconds"
 
-STAND_BY_SECONDS = 0.1
-
 log = logging.getLogger(__name__)
-
-
-class Shown(Protocol):
-    """A generation that is shown."""
-
-    @property
-    def pipeline(self) -> object: ...
-
-
-class Conductor(Protocol):
-    """Whoever knows what is shown, and how to get elsewhere: an orchestrator, or a follower of one."""
-
-    @property
-    def live(self) -> Shown | None: ...
-    @property
-    def healthy(self) -> bool: ...
-    @property
-    def lingering(self) -> int: ...
-    @property
-    def moves(self) -> Moves: ...
-    @property
-    def previous(self) -> Desired | None: ...
-    def preview(self, value: bytes) -> Preview: ...
 
 
 class Service:
@@ -93,8 +68,7 @@ class Service:
         self._keeper: Keeper | None = None
         self._started = time.monotonic()
         self._conductor: Conductor | None = None
-        self._follower: Follower | None = None
-        self._lease: Lease | None = None
+        self._shared: SharedBus | None = None
         self._data: Cluster | None = None
         self._publisher: Publisher | None = None
         self.intake = Intake()
@@ -134,12 +108,12 @@ class Service:
         self._lookout.stop()
         if self._starter.is_alive():
             self._starter.join()
-        if self._follower is not None:
-            self._follower.stop()
+        if self._shared is not None:
+            self._shared.stop()
         if self._leading is not None:
             self._leading.stop()
-        if self._lease is not None:
-            self._lease.stop()
+        if self._shared is not None:
+            self._shared.release()
         if self._keeper is not None:
             self._keeper.stop()
         if self._broker is not None and self._own_broker:
@@ -149,8 +123,8 @@ class Service:
     @property
     def ready(self) -> bool:
         """Is a generation shown? While one that stood by takes over, it is."""
-        shown = self._conductor is not None and self._conductor.live is not None
-        return shown or (self._follower is not None and self._follower.live is not None)
+        conductors = (self._conductor, self._follower)
+        return any(conductor is not None and conductor.live is not None for conductor in conductors)
 
     def stale(self) -> Sequence[str]:
         """Why the tables are older than they may be (`serve.stale_seconds`); nothing if they are not."""
@@ -166,6 +140,10 @@ class Service:
     def leads(self) -> bool:
         """Does this Turnout run the pipelines, or is it another one?"""
         return self._conductor is not None and self._conductor is not self._follower
+
+    @property
+    def _follower(self) -> Follower | None:
+        return self._shared.follower if self._shared is not None else None
 
     @property
     def lingering(self) -> int:
@@ -301,80 +279,44 @@ class Service:
         return self._broker.bootstrap
 
     def _begin(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
-        if self._leading is None:
-            lease = self._lease = Lease(bus, self._bus_topics, self._name)
-            lease.start()
-            self._follow(bus, data, lease)
-        elif self.config.bus:
-            self._stand_by(data, bus, lambda: self._lead(data, bus, control))
-        else:
-            self._conductor = self._leading.start(data, bus, control, None)
-
-    @property
-    def _bus_topics(self) -> BusTopics:
-        return BusTopics(self.config.changelog.prefix)
+        announcer: Announcer | None = None
+        if self.config.bus:
+            shared = self._shared = SharedBus(self.config, self._name, self.tables, self.intake, data, bus)
+            if self._leading is None:
+                self._conductor = shared.follow()
+                return
+            announcer = shared.stand_by(_Understudy(self, self._leading, data, bus), self._stopping)
+            if announcer is None:
+                return
+            logging.getLogger("turnout").addHandler(self.tables.log_handler)
+        assert self._leading is not None, "who only follows has a bus to follow on"
+        self._conductor = self._leading.start(data, bus, control, announcer)
 
     @property
     def _name(self) -> str:
         return f"{socket.gethostname()}, process {os.getpid()}"
 
-    # -- with a bus that others share
 
-    def _stand_by(self, data: Cluster, bus: Cluster, lead: Callable[[], None]) -> None:
-        """Until this is the one that leads. If another one does, that is followed meanwhile."""
-        held, home = threading.Event(), home_of(self.config)
-        replication = self.config.changelog.replication
-        lease = self._lease = Lease(bus, self._bus_topics, self._name, home.id, held.set, self._deposed, replication)
-        lease.start()
-        told, rehearsed = None, False
-        while not held.wait(STAND_BY_SECONDS) and not self._stopping.is_set():
-            if self._follower is not None:
-                if not rehearsed and (live := self._follower.live) is not None and self._leading is not None:
-                    self._leading.rehearse(data, bus, live.showing.topics)
-                    rehearsed = True
-                continue
-            if (leader := lease.leader) is not None:
-                if leader.owner != home.id:
-                    raise _stranger(leader.name, self.config, home)
-                log.info("Standing by: %s leads", leader.name)
-                self._follow(bus, data, lease)
-            elif (trouble := lease.trouble) != told:
-                self._say(State.DEGRADED if trouble else State.STARTING, trouble or "starting")
-                told = trouble
-        if held.is_set() and not self._stopping.is_set():
-            lead()
+@dataclass(frozen=True)
+class _Understudy:
+    """The service while it stands by."""
 
-    def _follow(self, bus: Cluster, data: Cluster, lease: Lease) -> None:
-        follower = Follower(self.config, bus, data, self.tables, self.intake, lambda: lease.leader is not None)
-        self._conductor = self._follower = follower
-        follower.start()
+    service: Service
+    leading: "Leading"
+    data: Cluster
+    bus: Cluster
 
-    def _lead(self, data: Cluster, bus: Cluster, control: Cluster) -> None:
-        assert self._leading is not None
-        if self._follower is not None:
-            self._follower.stop()  # its rows stay, until the first generation of our own is there
-            self.tables.forget()
-        logging.getLogger("turnout").addHandler(self.tables.log_handler)
-        term = self._lease.term if self._lease is not None else 0
-        announcer = Announcer(bus, self._bus_topics, self._name, term, self.config.changelog.replication)
-        self._conductor = self._leading.start(data, bus, control, announcer)
+    def follows(self, follower: Follower) -> None:
+        self.service._conductor = follower
 
-    def _deposed(self, leader: str) -> None:
-        self._fail(
-            TurnoutError(
-                f"Another Turnout leads now: {leader}. This one was silent for too long, and ends, so that two do not "
-                "lead. Start it again: it then stands by."
-            )
-        )
+    def knows(self, topics: Topics) -> None:
+        self.leading.rehearse(self.data, self.bus, topics)
 
+    def waits(self, trouble: str | None) -> None:
+        self.service._say(State.DEGRADED if trouble else State.STARTING, trouble or "starting")
 
-def _stranger(leader: str, config: Config, home: Home) -> TurnoutError:
-    return TurnoutError(
-        f"Another Turnout leads on this bus with the prefix {config.changelog.prefix!r}: {leader}. It does not go on "
-        f"from {home.place}, as this one would. To stand by for it, share its state directory (`state_dir`) or its "
-        "checkpoints (`spark.checkpoints`); to run beside it, take a `changelog.prefix` of your own; to serve what it "
-        "shows, use `turnout serve`."
-    )
+    def deposed(self, error: TurnoutError) -> None:
+        self.service._fail(error)
 
 
 def _settle() -> None:
