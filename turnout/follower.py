@@ -184,6 +184,8 @@ class Follower:
         failed: str | None = None
         while not self._stopping.is_set():
             try:
+                if not self._is_there_anything_to_follow():
+                    continue
                 with closing(self._bus.reader([self._topic])) as reader:
                     self._follow(reader)
             except TurnoutError as error:
@@ -193,6 +195,19 @@ class Follower:
                 self._trouble = failed
                 self._tell_status()
                 self._stopping.wait(RETRY_SECONDS)
+
+    def _is_there_anything_to_follow(self) -> bool:
+        """Where nobody has led yet there is not, which is no error."""
+        if not self._bus.missing([self._topic]):
+            return True
+        nobody = f"no Turnout has led on this bus with the prefix {self._config.changelog.prefix!r} yet"
+        trouble = f"{nobody}: start `turnout run` with the same configuration"
+        if self._trouble != trouble:
+            log.info("Waiting: %s", nobody)
+            self._trouble = trouble
+            self._tell_status()
+        self._stopping.wait(RETRY_SECONDS)
+        return False
 
     def _follow(self, reader: Reader) -> None:
         self._waiting.clear()
@@ -293,10 +308,16 @@ class Follower:
 
     def _tell_status(self) -> None:
         """As the leader tells it, unless something is wrong between it and here."""
-        if self._status is None:
+        if self._status is None:  # nobody has said anything yet
+            self._tell_why_nothing_is_shown()
             return
         row, trouble = self._status, self._trouble or (None if self._is_led() else NOBODY_LEADS)
         if trouble is not None:
             row = {**row, "state": str(State.DEGRADED), "message": trouble}
         if row != self._tables.status_row():
             self._tables.copy(self._tables.names.status, {STATUS_ROW: row})
+
+    def _tell_why_nothing_is_shown(self) -> None:
+        row = self._tables.status_row()
+        if self._trouble is not None and row["message"] != self._trouble:
+            self._tables.copy(self._tables.names.status, {STATUS_ROW: {**row, "message": self._trouble}})

@@ -223,6 +223,17 @@ def test_one_that_shares_no_directory_takes_over_by_the_bus_and_the_checkpoints(
             second.discard()
 
 
+def test_a_server_that_comes_before_the_first_leader_waits_for_it(servers: Servers) -> None:
+    early = servers.start("early", "serve", changelog={"prefix": "nobody-"})
+    try:
+        early.until_state("starting", "no Turnout has led on this bus with the prefix 'nobody-' yet", READY_SECONDS)
+        assert early.get("/api/tables/final_ui")["rows"] == []
+        assert "ERROR" not in early.log.read_text()
+        assert early.terminate() == 0
+    finally:
+        early.discard()
+
+
 def test_without_a_leader_a_server_says_so_and_goes_on_showing(
     leader: ServiceProcess, server: ServiceProcess, load: Load
 ) -> None:

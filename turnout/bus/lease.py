@@ -145,7 +145,10 @@ class Lease:
 
     def _follow(self) -> None:
         """Read and act until it is lost, or somebody stops it."""
-        if self._is_candidate and self._bus.missing([self._topic]):
+        if self._bus.missing([self._topic]):
+            if not self._is_candidate:  # nobody has led yet
+                self._stopping.wait(RETRY_SECONDS)
+                return
             self._bus.create_topics([self._topic], 1, _TOPIC, self._replication)
         ends = self._bus.end_offsets(self._topic)
         with closing(self._bus.reader([self._topic])) as reader:
