@@ -20,6 +20,7 @@ OPEN = {
     ("GET", "/login"),
     ("POST", "/login"),
     ("POST", "/logout"),
+    ("GET", "/web/colours.css"),
     ("GET", "/web/login.css"),
     ("GET", "/web/icon.svg"),
 }

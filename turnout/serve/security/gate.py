@@ -22,7 +22,17 @@ from turnout.serve.security.session import Sessions
 LOGIN = "/login"
 # Probes ask without a token, and learn nothing but up and live. The rest is what the login page is made of.
 OPEN = frozenset(
-    {"/healthz", "/readyz", LOGIN, "/login/oidc", "/login/callback", "/logout", "/web/login.css", "/web/icon.svg"}
+    {
+        "/healthz",
+        "/readyz",
+        LOGIN,
+        "/login/oidc",
+        "/login/callback",
+        "/logout",
+        "/web/colours.css",
+        "/web/login.css",
+        "/web/icon.svg",
+    }
 )
 ENDED = "the login has ended"
 READING_METHODS = ("GET", "HEAD", "OPTIONS")
