@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import httpx
 import pytest
 import yaml
 
+from tests.client.wire import Wire
 from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch
 from tests.torture.process import BROKER, SPARK, ServiceProcess
 from tests.torture.users_kafka import free_port
 from tests.waiting import until
+from turnout.client import Client
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
 
@@ -132,6 +135,32 @@ def test_whoever_is_asked_shows_the_same_rows_under_the_same_ids(
         shows(one, load, PAIRS[0], "left")
     all_show_the_same(leader, stand_by, server)
     assert not [*server.java(SPARK), *server.java(BROKER)], "it needs none"
+
+
+def test_a_client_that_is_moved_from_server_to_server_goes_on(
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
+) -> None:
+    balancer = Wire(leader.port)
+    try:
+        with Client(balancer.url).table("final_ui").live() as live:
+            generation = live.generation
+            empty = []
+
+            def holds(rows: dict[str, Any]) -> bool:
+                held = live.by_id
+                empty.append(not held)
+                return {id_: {"_row": id_, **row} for id_, row in held.items()} == rows
+
+            for one in (server, stand_by, leader):
+                balancer.lead(one.port)
+                load.send(20)
+                shows(one, load, PAIRS[0], "left")
+                _, rows = snapshot(one, "final_ui")
+                until(partial(holds, rows), f"it holds what {one.directory.name} shows", READY_SECONDS)
+                assert live.generation == generation
+            assert not any(empty)
+    finally:
+        balancer.close()
 
 
 def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
