@@ -28,6 +28,9 @@ from turnout.pipeline.spark_host import SparkHost
 from turnout.schema import Topics
 from turnout.tables.public import PublicTables
 
+REHEARSAL_SECONDS = 2.0
+"""For a rehearsal to end, with all that it made, while Spark is still there; five are promised for everything."""
+
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,7 @@ class Leading:
         self._config, self._default, self._tables, self._intake = config, default, tables, intake
         self._on_failure = on_failure
         self._spark = SparkHost(self._start_session)
+        self._rehearsing: threading.Thread | None = None
         self._on_stage = threading.Event()  # it leads, or ends: nothing is rehearsed any more
         self._announcer: Announcer | None = None
         self._orchestrator: Orchestrator | None = None
@@ -67,9 +71,10 @@ class Leading:
         """Get ready to take over. Not on a cluster, where it would take task slots that the leader may need."""
         if is_local(self._config.spark.master):
             rehearsal = Rehearsal(self._config, self._spark.session, data, bus)
-            threading.Thread(
+            self._rehearsing = threading.Thread(
                 target=rehearsal.run, args=(topics, self._on_stage.is_set), name="rehearsal", daemon=True
-            ).start()
+            )
+            self._rehearsing.start()
 
     def start(self, data: Cluster, bus: Cluster, control: Cluster, announcer: Announcer | None) -> Orchestrator:
         """`announcer` tells other servers what is shown."""
@@ -110,6 +115,8 @@ class Leading:
             self._orchestrator.stop()
         if self._announcer is not None:
             self._announcer.stop()
+        if self._rehearsing is not None:
+            self._rehearsing.join(REHEARSAL_SECONDS)
         self._spark.stop()
 
     def _public(self, announcer: Announcer | None) -> Public:

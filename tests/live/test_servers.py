@@ -189,6 +189,17 @@ def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
     assert "topic 'nowhere' does not exist" in answer["outcome"]
 
 
+def test_one_that_is_stopped_while_it_warms_up_ends_in_order(servers: Servers, leader: ServiceProcess) -> None:
+    brief = servers.start("brief")
+    try:
+        until(lambda: "Spark started" in brief.log.read_text(), "Spark has started", READY_SECONDS)
+        assert brief.terminate() == 0
+        assert "Traceback" not in brief.log.read_text()
+        assert "rror" not in brief.log.read_text()
+    finally:
+        brief.discard()
+
+
 def test_the_leader_is_killed_under_load_and_the_one_that_stands_by_takes_over(
     leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from turnout.commands.options import ConfigFile, load_config
 from turnout.errors import TurnoutError
@@ -68,7 +68,8 @@ def gc(config: ConfigFile = None, unseen_for: UnseenFor = 24.0, delete: Delete =
 
 
 def _table(found: "list[Found]") -> Table:
-    table = Table("pipeline", "topics", "use", "last sign of life", "of", box=None, pad_edge=False)
+    seen, owner_at = Column("last sign of life", no_wrap=True), Column("of", overflow="fold")  # whole, to be copied
+    table = Table("pipeline", "topics", "use", seen, owner_at, box=None, pad_edge=False)
     for one in found:
         owner = f"{one.owner.claim.host}:{one.owner.claim.home}" if one.owner is not None else "unknown"
         table.add_row(one.pipeline, str(len(one.topics)), one.use, _when(one.seen_ms), owner)
@@ -76,4 +77,4 @@ def _table(found: "list[Found]") -> Table:
 
 
 def _when(ms: int | None) -> str:
-    return "none" if ms is None else datetime.fromtimestamp(ms / 1000, UTC).isoformat(" ", "seconds")
+    return "none" if ms is None else datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pyspark.sql import SparkSession
 
 from turnout.config import Config
-from turnout.errors import KafkaError, TurnoutError
+from turnout.errors import KafkaError
 from turnout.kafka.client import Cluster, Offsets
 from turnout.kafka.security import for_java
 from turnout.pipeline.manifest import Manifest
@@ -41,8 +41,9 @@ class Rehearsal:
         """It is for speed only: what goes wrong will be said when it matters."""
         try:
             self._run(topics, given_up)
-        except TurnoutError as error:
-            log.info("Spark could not be warmed up: %s", error)
+        except Exception as error:  # noqa: BLE001 - of a Spark that is being stopped anything may come
+            if not given_up():
+                log.info("Spark could not be warmed up: %s", error)
 
     def _run(self, topics: Topics, given_up: Callable[[], bool]) -> None:
         spark, plan = self._spark(), self._plan(topics)
@@ -56,6 +57,8 @@ class Rehearsal:
         try:
             self._bus.create_topics(own_topics, 1, replication=self._changelog.replication)
             pipeline.catch_up(given_up)
+            if given_up():
+                return
             pipeline.go_live()
             pipeline.wait_until_it_runs(given_up)
             self._wait_for_rows(plan, given_up)
