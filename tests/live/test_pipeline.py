@@ -17,6 +17,7 @@ from tests.live.rig import ORDERS_PAYMENTS, USERS_ACCOUNTS, Rig
 from tests.oracle import Message, Oracle, Row, Table, Value
 from tests.waiting import until
 from turnout.kafka.embedded import EmbeddedBroker
+from turnout.pipeline.manifest_store import store_of
 from turnout.pipeline.rehearsal import Rehearsal
 from turnout.pipeline.running import RunningPipeline
 from turnout.schema import JoinType, Match, Topics
@@ -216,7 +217,8 @@ def test_another_pair_of_tables_with_a_long_key_catches_up_and_goes_on_live(
 @pytest.fixture(params=["beside the manifest", "by a URL"])
 def checkpoints(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Configuration that says where they are."""
-    return f"spark: {{checkpoints: 'file://{tmp_path}/elsewhere'}}\n" if request.param == "by a URL" else ""
+    by_url = f"spark: {{checkpoints: 'file://{tmp_path}/elsewhere'}}\nchangelog: {{prefix: by-url-TAG-}}\n"
+    return by_url if request.param == "by a URL" else ""
 
 
 def test_a_retired_pipeline_leaves_nothing_behind(
@@ -230,8 +232,9 @@ def test_a_retired_pipeline_leaves_nothing_behind(
     assert made <= set(rig.cluster.topics())
     pipeline.retire()
     until(lambda: not made & set(rig.cluster.topics()), "its topics are gone")
-    until(lambda: not list((rig.config.state_dir / "pipelines").iterdir()), "its files are gone")
-    assert not checkpoints or not list(elsewhere.glob("turnout-*"))
+    until(lambda: pipeline.id not in store_of(rig.config, rig.bus).ids(), "its manifest is gone")
+    assert not list((rig.config.state_dir / "pipelines").glob("*")), "and its files"
+    assert not list(elsewhere.glob(f"*{pipeline.id}*")), "nor a checkpoint"
     assert not [query.name for query in spark.streams.active if query.name.startswith(pipeline.id)]
 
 
@@ -287,7 +290,8 @@ def test_a_rehearsal_uses_real_messages_and_leaves_nothing(
         rehearsal.run(rig.topics, lambda: False)
         rehearsal.run(Topics("nowhere", rig.topics.right), lambda: False)
         rehearsal.run(rig.topics, lambda: True)  # given up before it began
-    assert [text.partition(",")[0].partition(" on ")[0] for text in caplog.messages] == [
+    said = [record.getMessage() for record in caplog.records if record.name == Rehearsal.__module__]
+    assert [text.partition(",")[0].partition(" on ")[0] for text in said] == [
         "Spark is warm",
         "Spark is warm",
         "Spark could not be warmed up: topic 'nowhere' does not exist",
