@@ -31,6 +31,8 @@ class Chore:
     """The id of the one that it is about."""
     again: bool = False
     """It was tried before."""
+    told: bool = False
+    """That it fails was said before."""
 
     def say_done(self) -> None:
         log.info(self.done, extra={"pipeline": self.pipeline} if self.pipeline else None)
@@ -39,7 +41,9 @@ class Chore:
 class Cleanup:
     """One chore at a time, in order, on a thread that is there as long as there are any."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_delete: Callable[[], bool] = lambda: True) -> None:
+        """`may_delete`: is all of it still ours to delete? If not, it waits until it is."""
+        self._may_delete = may_delete
         self._new: deque[Chore] = deque()
         self._left: list[Chore] = []  # stopped, but not deleted yet
         self._running = 0  # how many are to be stopped and are not yet
@@ -94,20 +98,29 @@ class Cleanup:
         if chore.delete is None:
             chore.say_done()
             return
+        told = chore.told
         try:
-            chore.delete()
+            if self._may_delete():
+                chore.delete()
+                chore.say_done()
+                return
         except TurnoutError as error:
-            if not chore.again:  # say it once
+            if not told:  # say it once
                 log.warning("What a pipeline left cannot be cleaned up yet, trying again: %s", error)
-            self._left.append(replace(chore, stop=None, again=True))
-        else:
-            chore.say_done()
+            told = True
+        except Exception as error:  # a defect, but builds wait for this thread
+            if not told:
+                log.exception("What a pipeline left cannot be cleaned up yet, trying again: unexpected: %s", error)
+            told = True
+        self._left.append(replace(chore, stop=None, again=True, told=told))
 
     def _stop(self, stop: Callable[[], None]) -> None:
         try:
             stop()
         except TurnoutError as error:
             log.warning("A pipeline was not stopped in an orderly way: %s", error)
+        except Exception as error:
+            log.exception("A pipeline was not stopped in an orderly way: unexpected: %s", error)
         finally:
             with self._changed:
                 self._running -= 1
