@@ -5,24 +5,21 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 
-from turnout.behind import ReadPipeline
 from turnout.bus.bulletin import Begin, Entry, Row, Showing, Undo, foreign, read
+from turnout.bus.bulletin_reader import BulletinReader
 from turnout.bus.topics import BusTopics
 from turnout.changelog.intake import Intake
-from turnout.changelog.reader import ChangelogReader
 from turnout.config import Config
 from turnout.errors import KafkaError, TurnoutError
-from turnout.kafka.client import Cluster, Offsets, Reader, Record
-from turnout.kafka.topic_watch import TopicWatch
+from turnout.followed import Followed, FollowedPipeline
+from turnout.kafka.client import Cluster, Record
 from turnout.orchestrator.clerk import Clerk
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.moves import Moves
 from turnout.orchestrator.preview import Preview, Work
 from turnout.orchestrator.states import State
 from turnout.pipeline.manifest import fingerprint
-from turnout.schema import Topics
 from turnout.tables.public import STATUS_ROW, PublicTables
 
 POLL_SECONDS = 0.1
@@ -30,82 +27,12 @@ RETRY_SECONDS = 2.0
 STOP_SECONDS = 2.0
 """For its thread to end: nobody waits for a bus that does not answer."""
 
+UNEXPECTED = "what another Turnout leads to is not followed, because of a defect in this one: see its log"
 NOBODY_LEADS = (
     "no Turnout leads: the rows stay as they are until one does. Start `turnout run` with this bus and changelog.prefix"
 )
 
 log = logging.getLogger(__name__)
-
-
-class FollowedPipeline(ReadPipeline):
-    """A pipeline that runs elsewhere: its changelog is read, and nothing about it is changed."""
-
-    def __init__(
-        self,
-        showing: Showing,
-        bus: Cluster,
-        tables: PublicTables,
-        config: Config,
-        intake: Intake,
-        on_trouble: Callable[[str | None], None],
-    ) -> None:
-        self.showing, self._on_trouble = showing, on_trouble
-        self.lost = False
-        """It can no longer be read as it was."""
-        topics = [showing.changelog_topic, showing.rejected_topic]
-        self.changelog = ChangelogReader(
-            bus,
-            showing.changelog_topic,
-            showing.rejected_topic,
-            {"l": showing.topics.left, "r": showing.topics.right},
-            config.join_schema(),
-            tables.rejected,
-            self._lose,
-            intake,
-        )
-        self._ends = bus.end_offsets(showing.changelog_topic)
-        self._watch = TopicWatch(bus, bus.credentials, bus.states(topics), self._lose, on_trouble)
-
-    @property
-    def id(self) -> str:
-        return self.showing.pipeline
-
-    @property
-    def topics(self) -> Topics:
-        return self.showing.topics
-
-    @property
-    def starts(self) -> Mapping[str, Mapping[str, int]]:
-        return self.showing.starts
-
-    @property
-    def is_read(self) -> bool:
-        """Has all been read that was there when this began?"""
-        return self.changelog.progress.has_read(self.showing.changelog_topic, self._ends)
-
-    def committed(self) -> Mapping[str, Offsets]:
-        """Only whoever runs it knows."""
-        return {}
-
-    def start(self) -> None:
-        self.changelog.start()
-        self._watch.start()
-
-    def stop(self) -> None:
-        self._watch.stop()
-        self.changelog.stop()
-
-    def _lose(self, error: Exception) -> None:
-        self.lost = True
-        self._on_trouble(f"the changelog of pipeline {self.id} cannot be read any more: {error}")
-
-
-@dataclass(frozen=True)
-class Followed:
-    """What is shown."""
-
-    showing: Showing
-    pipeline: FollowedPipeline
 
 
 class Follower:
@@ -126,29 +53,40 @@ class Follower:
         self._is_led, self._topic = is_led, BusTopics(config.changelog.prefix).bulletin
         self._fingerprint = fingerprint(config.join_schema())
         self.moves = Moves()
+        self._topic_id: str | None = None
         self._term = 0  # of the leader that is listened to
+        self._heard = 0  # the offset of the next entry that has not been taken note of
+        self._judged = 0  # that of the next one that has never been read: of those before it nobody is warned again
         self._waiting: deque[Entry] = deque()
         self._live: Followed | None = None
         self._next: FollowedPipeline | None = None
+        self._ending: FollowedPipeline | None = None
         self._undo: Desired | None = None
         self._copies: dict[str, dict[str, Mapping[str, object]]] = {}  # table -> rows that have come
         self._anew = False  # are those all of them?
         self._status: Mapping[str, object] | None = None  # as the leader tells it
-        self._trouble: str | None = None
+        self._failed: str | None = None  # why it could not follow when it last tried
+        self._waits_for: str | None = None  # why there is nothing to follow yet
+        self._unheard: str | None = None  # why nothing is heard of the leader
         self._stopping = threading.Event()
+        self._acting = threading.Lock()
+        """Held by whoever changes the tables, or starts something; not while the bus is asked."""
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
+        """From here on it does nothing to the tables, and starts nothing: not even once the bus answers a thread that
+        could not be waited for."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
-        if self._next is not None:
-            self._next.stop()
-        if self._live is not None:
-            self._live.pipeline.stop()
+        with self._acting:
+            left = [self._next, self._ending, self._live.pipeline if self._live is not None else None]
+        for pipeline in left:
+            if pipeline is not None:
+                pipeline.stop()
 
     # -- what is known about what is shown: as an orchestrator would answer
 
@@ -160,6 +98,13 @@ class Follower:
     def healthy(self) -> bool:
         """Does somebody run the pipeline?"""
         return self._live is not None and self._is_led() and self._trouble is None
+
+    @property
+    def _trouble(self) -> str | None:
+        """Here, or between here and the leader: also with a pipeline, as long as it is shown or to be shown."""
+        read = [self._next, self._live.pipeline if self._live is not None else None]
+        troubles = [self._failed, self._waits_for, self._unheard, *(one.trouble for one in read if one is not None)]
+        return next((trouble for trouble in troubles if trouble is not None), None)
 
     @property
     def lingering(self) -> int:
@@ -181,53 +126,98 @@ class Follower:
     # -- on its thread
 
     def _run(self) -> None:
-        failed: str | None = None
         while not self._stopping.is_set():
             try:
-                if not self._is_there_anything_to_follow():
-                    continue
-                with closing(self._bus.reader([self._topic])) as reader:
-                    self._follow(reader)
+                if self._is_there_anything_to_follow():
+                    self._follow()
             except TurnoutError as error:
-                if str(error) != failed:  # once, not every two seconds
+                if str(error) != self._failed:  # once, not every two seconds
                     log.error("What another Turnout leads to cannot be followed, trying again: %s", error)
-                failed = str(error)
-                self._trouble = failed
-                self._tell_status()
-                self._stopping.wait(RETRY_SECONDS)
+                self._fail(str(error))
+            except Exception as error:  # a defect; but the tables must not stand still without a word
+                why = f"{UNEXPECTED} ({type(error).__name__})"
+                if why != self._failed:
+                    log.exception("What another Turnout leads to cannot be followed, trying again")
+                self._begin_anew()  # some of what was heard may be lost
+                self._fail(why)
+
+    def _fail(self, why: str) -> None:
+        self._failed = why
+        try:
+            self._tell_status()
+        except Exception:  # it may be this that fails
+            log.exception("The status cannot be told")
+        self._stopping.wait(RETRY_SECONDS)
+
+    def _begin_anew(self) -> None:
+        self._waiting.clear()
+        self._term = self._heard = 0
 
     def _is_there_anything_to_follow(self) -> bool:
         """Where nobody has led yet there is not, which is no error."""
         if not self._bus.missing([self._topic]):
+            self._waits_for = None
             return True
         nobody = f"no Turnout has led on this bus with the prefix {self._config.changelog.prefix!r} yet"
-        trouble = f"{nobody}: start `turnout run` with the same configuration"
-        if self._trouble != trouble:
+        if self._waits_for is None:
             log.info("Waiting: %s", nobody)
-            self._trouble = trouble
-            self._tell_status()
+        self._failed, self._waits_for = None, f"{nobody}: start `turnout run` with the same configuration"
+        self._tell_status()
         self._stopping.wait(RETRY_SECONDS)
         return False
 
-    def _follow(self, reader: Reader) -> None:
-        self._waiting.clear()
-        self._term = 0
-        self._trouble = None
-        while not self._stopping.is_set():
-            for record in reader.poll(POLL_SECONDS):
-                self._listen(record)
-            while self._waiting and self._taken(self._waiting[0]):
-                self._waiting.popleft()
-            self._put_rows()
-            self._mend()
-            self._tell_status()
+    def _follow(self) -> None:
+        """Until somebody stops it, or the topic or the login is no longer the same."""
+        with closing(BulletinReader(self._bus, self._topic)) as reader:
+            if reader.topic_id != self._topic_id:  # offsets begin again
+                self._begin_anew()
+                self._topic_id, self._judged = reader.topic_id, 0
+            while not self._stopping.is_set() and not reader.is_over:
+                for record in reader.poll(POLL_SECONDS):
+                    self._listen(record)
+                self._unheard = reader.trouble
+                # Not before: of what was shown and told meanwhile, only the last counts.
+                if reader.caught_up:
+                    self._take()
+                    self._failed = None
+                self._tell_status()
 
     def _listen(self, record: Record) -> None:
         """But not to a leader that another has taken over from, whatever it still has to say."""
-        told = read(record)
-        if told is not None and told[0] >= self._term:
-            self._term = told[0]
-            self._waiting.append(told[1])
+        if record.offset < self._heard:  # a reader that was opened anew begins at the beginning
+            return
+        is_news = record.offset >= self._judged
+        self._heard, self._judged = record.offset + 1, max(self._judged, record.offset + 1)
+        told = read(record, is_news=is_news)
+        if told is None or told[0] < self._term:
+            return
+        self._term, entry = told
+        if isinstance(entry, Row) and (fitting := self._fitting(entry)) is not None:
+            self._waiting.append(fitting)
+        elif not isinstance(entry, Row):
+            self._waiting.append(entry)
+        elif is_news:
+            log.warning(
+                "%s/%d offset %d, %s %s, is no row of that table as this server has it: ignored. If another version of "
+                "Turnout leads, give this server the same",
+                *(record.topic, record.partition, record.offset, entry.table, entry.id),
+            )
+
+    def _fitting(self, row: Row) -> Row | None:
+        """As the table here takes it: the leader may be of another version."""
+        if row.values is None or row.table not in self._tables.about_turnout:
+            return row  # nothing is put anywhere
+        values = self._tables.fitting(row.table, row.values)
+        return None if values is None else Row(row.table, row.id, values)
+
+    def _take(self) -> None:
+        try:
+            while self._waiting and not self._stopping.is_set() and self._taken(self._waiting[0]):
+                self._waiting.popleft()
+        finally:
+            self._drop_next()
+        self._put_rows()
+        self._mend()
 
     def _taken(self, entry: Entry) -> bool:
         """Has it been dealt with? If not, what comes after it waits too."""
@@ -256,7 +246,12 @@ class Follower:
         self._copies, self._anew = {}, False
         for table in self._tables.about_turnout:
             if table != self._tables.names.status and (anew or table in copies):
-                self._tables.copy(table, copies.get(table, {}), anew=anew)
+                self._copy(table, copies.get(table, {}), anew=anew)
+
+    def _copy(self, table: str, rows: Mapping[str, Mapping[str, object]], *, anew: bool = False) -> None:
+        with self._acting:
+            if not self._stopping.is_set():
+                self._tables.copy(table, rows, anew=anew)
 
     def _shown(self, showing: Showing) -> bool:
         if showing.fingerprint != self._fingerprint:
@@ -275,36 +270,55 @@ class Follower:
 
     def _being_read(self, showing: Showing) -> FollowedPipeline:
         """The pipeline that is to be shown next."""
-        if self._next is not None and (self._next.id != showing.pipeline or self._next.lost):
-            self._next.stop()
-            if self._next.lost:
-                self._stopping.wait(RETRY_SECONDS)
-            self._next = None
-        if self._next is None:
-            self._next = FollowedPipeline(
-                showing, self._bus, self._tables, self._config, self._intake, self._note_trouble
-            )
-            self._next.start()
-        return self._next
+        if self._next is not None and self._next.lost:
+            self._end_next()
+            self._stopping.wait(RETRY_SECONDS)
+        elif self._next is not None and self._next.id != showing.pipeline:
+            self._end_next()
+        return self._next or self._started(showing)
+
+    def _started(self, showing: Showing) -> FollowedPipeline:
+        pipeline = FollowedPipeline(showing, self._bus, self._tables, self._config, self._intake)
+        with self._acting:
+            if not self._stopping.is_set():  # while the bus was asked
+                self._next = pipeline
+                pipeline.start()
+        return pipeline
+
+    def _drop_next(self) -> None:
+        """One that is not to be shown after all: the leader went back to what is shown, or on to something else."""
+        wanted = {entry.pipeline for entry in self._waiting if isinstance(entry, Showing)}
+        if self._live is not None and self._live.pipeline.lost:
+            wanted.add(self._live.pipeline.id)
+        if self._next is not None and self._next.id not in wanted:
+            self._end_next()
+
+    def _end_next(self) -> None:
+        self._ending, self._next = self._next, None
+        self._end()
+
+    def _end(self) -> None:
+        if self._ending is not None:
+            self._ending.stop()
+            self._ending = None
 
     def _show(self, showing: Showing, pipeline: FollowedPipeline) -> None:
-        self._tables.show(showing.generation, pipeline, showing.desired)
-        old, self._live = self._live, Followed(showing, pipeline)
+        with self._acting:
+            if self._stopping.is_set():
+                return
+            self._tables.show(showing.generation, pipeline, showing.desired)
+            if self._live is not None and self._live.pipeline is not pipeline:
+                self._ending = self._live.pipeline
+            self._live = Followed(showing, pipeline)
+            if pipeline is self._next:
+                self._next = None
         log.info("Showing generation %d: %s", showing.generation, showing.desired)
-        if pipeline is self._next:
-            self._next = None
-            if old is not None:
-                old.pipeline.stop()
-        self._trouble = None
+        self._end()
 
     def _mend(self) -> None:
         """Read what is shown anew, if it can no longer be read as it was and nothing else is to come."""
         if self._live is not None and self._live.pipeline.lost and not self._waiting:
             self._shown(self._live.showing)
-
-    def _note_trouble(self, trouble: str | None) -> None:
-        """On any thread."""
-        self._trouble = trouble
 
     def _tell_status(self) -> None:
         """As the leader tells it, unless something is wrong between it and here."""
@@ -315,9 +329,9 @@ class Follower:
         if trouble is not None:
             row = {**row, "state": str(State.DEGRADED), "message": trouble}
         if row != self._tables.status_row():
-            self._tables.copy(self._tables.names.status, {STATUS_ROW: row})
+            self._copy(self._tables.names.status, {STATUS_ROW: row})
 
     def _tell_why_nothing_is_shown(self) -> None:
-        row = self._tables.status_row()
-        if self._trouble is not None and row["message"] != self._trouble:
-            self._tables.copy(self._tables.names.status, {STATUS_ROW: {**row, "message": self._trouble}})
+        row, trouble = self._tables.status_row(), self._trouble
+        if trouble is not None and row["message"] != trouble:
+            self._copy(self._tables.names.status, {STATUS_ROW: {**row, "message": trouble}})

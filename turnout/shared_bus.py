@@ -84,8 +84,13 @@ class SharedBus:
             return None
         if self.follower is not None:
             self.follower.stop()  # its rows stay, until the first generation of our own is there
+            self.follower = None  # and what it has read of the changelog does not
             self._tables.forget()
         return Announcer(self._bus, self._topics, self._name, lease.term, replication)
+
+    @property
+    def leads_for_sure(self) -> bool:
+        return self._lease is not None and self._lease.is_sure
 
     def stop(self) -> None:
         """No longer follow. The lease is let go of last: see `release`."""

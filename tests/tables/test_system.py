@@ -277,3 +277,26 @@ def test_a_time_is_exact_to_the_millisecond(moment: datetime) -> None:
     since = moment - datetime.fromtimestamp(0, UTC)
     shown = iso((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)
     assert datetime.fromisoformat(shown) == moment
+
+
+told = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(allow_nan=False) | st.text(),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(st.text(), values, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(rows=st.lists(st.dictionaries(st.sampled_from([*COLUMNS, ROW, "more"]), told)))
+def test_whatever_others_tell_fits_or_does_not_and_what_fits_can_be_put(rows: list[dict[str, object]]) -> None:
+    table = Written()
+    fitting = [row for told in rows if (row := table.rows.fitting(told)) is not None]
+    table.put({str(number): row for number, row in enumerate(fitting)})
+    assert table.content == fitting
+    assert table.ids == [str(number) for number in range(len(fitting))]
+
+
+def test_a_row_of_another_version_fits_without_what_is_not_known_here() -> None:
+    table = Written()
+    assert table.rows.fitting({"text": "row 1", "colour": "red"}) == {"text": "row 1", "number": None}
+    assert table.rows.fitting({"text": "row 1", "number": 1}) == {"text": "row 1", "number": 1}
+    assert table.rows.fitting({"text": "row 1", "number": ["1"]}) is None

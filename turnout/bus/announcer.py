@@ -5,12 +5,13 @@ import queue
 import threading
 from collections.abc import Iterable, Sequence
 
-from turnout.bus.bulletin import LARGEST_BYTES, TOPIC, Begin, Entry, Row, written
+from turnout.bus.bulletin import LARGEST_BYTES, LARGEST_ENTRY_BYTES, TOPIC, Begin, Entry, Row, Wire, written
 from turnout.bus.topics import BusTopics
 from turnout.errors import KafkaError
 from turnout.kafka.client import BROKERS_DEFAULT, Cluster
 from turnout.tables.delta import ROW, Delta
 from turnout.tables.registry import Event, Registry
+from turnout.tables.system import SHOWN_VALUE_BYTES, cut
 
 RETRY_SECONDS = STOP_SECONDS = 1.0
 
@@ -27,6 +28,7 @@ class Announcer:
         self._publisher = bus.publisher(LARGEST_BYTES)
         self._news: queue.SimpleQueue[Sequence[Entry] | None] = queue.SimpleQueue()
         self._pending: dict[bytes, bytes | None] = {}
+        self._cut: set[bytes] = set()  # keys of entries that were too large
         self._made = self._failed = self._ending = False
         self._thread = threading.Thread(target=self._run, name="announcer", daemon=True)
         self.tell(Begin(name))
@@ -55,8 +57,13 @@ class Announcer:
 
     def _run(self) -> None:
         while not self._ending:
-            self._take()
-            self._publish()
+            try:
+                self._take()
+                self._publish()
+            except Exception:  # a defect; but those who follow must not stand still without a word
+                if not self._failed:
+                    log.exception("Other servers cannot be told what is shown, for an unexpected reason, trying again")
+                self._failed, self._made = True, False
 
     def _take(self) -> None:
         """All that there is to tell. It waits for the first, but not for long if something is left to be published."""
@@ -71,9 +78,33 @@ class Announcer:
         if entries is None:
             self._ending = True
             return
-        for key, value in (written(entry, self._term) for entry in entries):
-            self._pending.pop(key, None)  # what is told again is told last
-            self._pending[key] = value
+        for entry in entries:
+            try:
+                wire = self._fitting(entry)
+            except Exception:  # a defect; but the others can be told
+                log.exception("Other servers are not told of one thing, for an unexpected reason")
+                continue
+            if wire is not None:
+                key, value = wire
+                self._pending.pop(key, None)  # what is told again is told last
+                self._pending[key] = value
+
+    def _fitting(self, entry: Entry) -> Wire | None:
+        """One that is too large would keep all others from being told: a row's texts are cut."""
+        key, value = written(entry, self._term)
+        size = len(key) + len(value or b"")
+        if size <= LARGEST_ENTRY_BYTES:
+            return key, value
+        shorter = written(_shortened(entry), self._term)
+        fits = sum(len(part or b"") for part in shorter) <= LARGEST_ENTRY_BYTES
+        if key not in self._cut:  # a row is told each time that it changes
+            self._cut.add(key)
+            what = f"show the first {SHOWN_VALUE_BYTES} bytes of its texts" if fits else "are not told of it"
+            log.warning(
+                "%s takes %d bytes, more than the %d that can be told: other servers %s",
+                *(_named(entry), size, LARGEST_ENTRY_BYTES, what),
+            )
+        return shorter if fits else None
 
     def _publish(self) -> None:
         try:
@@ -87,6 +118,18 @@ class Announcer:
             if not self._failed:  # once, not every second
                 log.warning("Other servers cannot be told what is shown, trying again: %s", error)
             self._failed, self._made = True, False
+
+
+def _shortened(entry: Entry) -> Entry:
+    if not isinstance(entry, Row) or entry.values is None:
+        return entry
+    values = {name: cut(value) if isinstance(value, str) else value for name, value in entry.values.items()}
+    return Row(entry.table, entry.id, values)
+
+
+def _named(entry: Entry) -> str:
+    """For people."""
+    return f"Row {entry.id} of {entry.table}" if isinstance(entry, Row) else f"What is told as {type(entry).__name__}"
 
 
 def _rows(table: str, delta: Delta) -> Iterable[Row]:

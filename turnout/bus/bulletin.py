@@ -31,6 +31,9 @@ LARGEST_BYTES = 8 * DEFAULT_LARGEST_BYTES
 
 TOPIC = {"cleanup.policy": "compact", "max.message.bytes": str(LARGEST_BYTES)}
 
+LARGEST_ENTRY_BYTES = LARGEST_BYTES - 1024
+"""Its key and its value: what Kafka adds to a record is below a hundred bytes, and counts for it."""
+
 _BEGIN, _SHOWING, _UNDO, _ROW = b"begin", b"showing", b"undo", "row/"
 
 log = logging.getLogger(__name__)
@@ -108,25 +111,26 @@ def _written(entry: Entry) -> Wire:
             return f"{_ROW}{entry.table}/{entry.id}".encode(), value
 
 
-def read(record: Record) -> tuple[int, Entry] | None:
+def read(record: Record, *, is_news: bool = True) -> tuple[int, Entry] | None:
     """The term, and what is told; None if it is nothing that is known: a newer Turnout may tell more. Of a row that is
-    gone nobody says who told it."""
-    term, _, value = (record.value or b"").partition(b" ")
-    entry = _read(record, None if record.value is None else value)
-    return None if entry is None else (int(term) if term.isdigit() else 0, entry)
-
-
-def _read(record: Record, value: bytes | None) -> Entry | None:
-    key = record.key or b""
+    gone nobody says who told it. `is_news`: it is read for the first time, so what is ignored is to be told."""
     try:
-        if key.startswith(_ROW.encode()):
-            table, _, id_ = key.decode().removeprefix(_ROW).partition("/")
-            return Row(table, id_, None if value is None else _fields(value))
-        if key in _ADAPTERS and value is not None:
-            entry: Entry = _ADAPTERS[key].validate_json(value)
-            return entry
+        term, _, value = (record.value or b"").partition(b" ")
+        entry = _read(record.key or b"", None if record.value is None else value)
+        return None if entry is None else (int(term) if term.isdigit() else 0, entry)
     except (ValidationError, ValueError):
-        log.warning("%s/%d offset %d is not of a bulletin: ignored", record.topic, record.partition, record.offset)
+        if is_news:
+            log.warning("%s/%d offset %d is not of a bulletin: ignored", record.topic, record.partition, record.offset)
+        return None
+
+
+def _read(key: bytes, value: bytes | None) -> Entry | None:
+    if key.startswith(_ROW.encode()):
+        table, _, id_ = key.decode().removeprefix(_ROW).partition("/")
+        return Row(table, id_, None if value is None else _fields(value))
+    if key in _ADAPTERS and value is not None:
+        entry: Entry = _ADAPTERS[key].validate_json(value)
+        return entry
     return None
 
 

@@ -95,6 +95,10 @@ class Claimant:
                 if not self._failed:  # once, not every half a minute
                     log.warning("The topics on the bus could not be claimed, trying again: %s", error)
                 self._failed = True
+            except Exception:  # a defect; but what nobody claims is a leftover one day
+                if not self._failed:
+                    log.exception("The topics on the bus could not be claimed, for an unexpected reason, trying again")
+                self._failed = True
 
 
 def claimed(seen: Collection[Seen], pipeline: str) -> Seen | None:

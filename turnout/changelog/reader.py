@@ -3,15 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
-import orjson
 import polars as pl
 
 from turnout.changelog.freshness import FreshnessMeter
 from turnout.changelog.intake import Intake
 from turnout.changelog.progress import Position, Progress
 from turnout.changelog.record import origins
+from turnout.changelog.rejected import RejectedRecord, rejected_in
 from turnout.changelog.store import Store, Watcher
 from turnout.kafka.client import Cluster, Record
 from turnout.schema import JoinSchema
@@ -109,18 +108,24 @@ class ChangelogReader:
         self.progress.note(records, self._worked_on)
 
     def _take_rejected(self, records: list[Record]) -> None:
-        rejected = {record: orjson.loads(record.value or b"") for record in records}
-        self._on_rejected([*rejected.values()])
-        self.progress.note(records, lambda some: _positions_of(rejected[record] for record in some))
+        found = {(record.partition, record.offset): rejected_in(record) for record in records}
+        rejected = {at: one for at, one in found.items() if one is not None}
+        self._on_rejected([vars(one) for one in rejected.values()])
+
+        def worked_on(some: Sequence[Record]) -> Mapping[Position, int]:
+            places = ((record.partition, record.offset) for record in some)
+            return _positions_of(rejected[at] for at in places if at in rejected)
+
+        self.progress.note(records, worked_on)
 
     def _worked_on(self, records: Sequence[Record]) -> Mapping[Position, int]:
         last = origins(record.value or b"" for record in records)
         return {(self._data_topics[side], partition): offset for (side, partition), offset in last.items()}
 
 
-def _positions_of(rejected: Iterable[dict[str, Any]]) -> Mapping[Position, int]:
+def _positions_of(rejected: Iterable[RejectedRecord]) -> Mapping[Position, int]:
     last: dict[Position, int] = {}
     for record in rejected:
-        at = record["topic"], record["partition"]
-        last[at] = max(record["offset"], last.get(at, -1))
+        at = record.topic, record.partition
+        last[at] = max(record.offset, last.get(at, -1))
     return last

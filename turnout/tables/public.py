@@ -117,6 +117,10 @@ class PublicTables:
         else:
             table.put(rows)
 
+    def fitting(self, name: str, row: Mapping[str, object]) -> Mapping[str, object] | None:
+        """A row of a table about Turnout as another Turnout tells it, so that it can be copied; None: it cannot."""
+        return self._about_turnout[name].fitting(row)
+
     def forget(self) -> None:
         """Empty the log and the control messages, which another Turnout has told."""
         for name in (self.names.control, self.names.logs):

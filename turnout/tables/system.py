@@ -63,6 +63,14 @@ class RowTable:
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._schema = table.rows().schema
 
+    def fitting(self, row: Mapping[str, object]) -> dict[str, object] | None:
+        """A row that others tell, as this table takes it: without columns that it does not have, and nothing for those
+        that are not told. None: it cannot be taken."""
+        try:
+            return pl.DataFrame([row], schema=self._schema).drop(ROW).row(0, named=True)
+        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+            return None
+
     def put(self, rows: Mapping[str, Mapping[str, object]]) -> list[str]:
         """Put rows by id: new ones, or in place of those that are there; the ids of those that are new."""
         with self._registry.at_once():
