@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,72 @@ def test_elsewhere_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(memory, "_PROC", tmp_path / "none")
     assert limit_bytes() is None
     assert resident_bytes([os.getpid()]) is None
+
+
+HOLDS_FOR_NOTHING = """
+import ctypes, os, threading
+from turnout import memory
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+pieces = [libc.malloc(2_000) for _ in range(50_000)]
+for piece in pieces: ctypes.memset(piece, 1, 2_000)
+for piece in pieces[:-1]: libc.free(piece)  # the last one keeps all that lies before it
+def held(): return memory.resident_bytes([os.getpid()]) >> 20
+before, stopping = held(), threading.Event()
+memory.TRIM_SECONDS = 0.01
+trimming = threading.Thread(target=memory.keep_trimmed, args=(stopping,))
+trimming.start()
+for _ in range(1_000):
+    if before - held() > 80: break
+    stopping.wait(0.01)
+after = held()
+stopping.set()
+trimming.join()
+print(before, after)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
+def test_what_a_process_holds_for_nothing_is_given_back() -> None:
+    done = subprocess.run([sys.executable, "-c", HOLDS_FOR_NOTHING], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert before - after > 80, "of 100 MB, less what lies beside what is still needed"
+
+
+ARENAS_OF = """
+import ctypes, os, threading
+from turnout.memory import use_few_arenas
+use_few_arenas()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+met = threading.Barrier(12)
+def allocate():
+    libc.free(libc.malloc(100_000))
+    met.wait()
+    met.wait()
+threads = [threading.Thread(target=allocate, daemon=True) for _ in range(11)]
+for thread in threads: thread.start()
+met.wait()
+libc.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
+libc.fdopen.restype, libc.fclose.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+reading, writing = os.pipe()
+stream = libc.fdopen(writing, b"w")
+libc.malloc_info(0, stream)
+libc.fclose(stream)
+print(os.environ["MALLOC_ARENA_MAX"], os.read(reading, 1 << 20).count(b"<heap nr="))
+met.wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
+@pytest.mark.parametrize(("told", "variable", "most"), [(None, "2", 2), ("4", "4", 4)])
+def test_threads_share_few_arenas_unless_somebody_has_said_how_many(told: str | None, variable: str, most: int) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    if told is not None:
+        environment["MALLOC_ARENA_MAX"] = told
+    done = subprocess.run(
+        [sys.executable, "-c", ARENAS_OF], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    said, arenas = done.stdout.split()
+    assert said == variable
+    assert 1 < int(arenas) <= most

@@ -168,7 +168,10 @@ class ChangelogConfig(Section):
 
 
 class SparkConfig(Section):
-    master: Text = Field(default="local[*]", description="Spark's master: local[*] or a cluster's address")
+    master: Text = Field(
+        default="local[*]",
+        description="Spark's master: a cluster's address, or local[*], which has 128 task slots; local[256] has 256",
+    )
     trigger: Annotated[Trigger, one_of(Trigger, "a trigger")] = Field(
         default=Trigger.REALTIME, description="realtime answers in milliseconds; microbatch is the fallback"
     )
@@ -230,6 +233,11 @@ class PublicNames:
     status: str = "orchestrator_status"
     logs: str = "orchestrator_logs"
     rejected: str = "rejected_ui"
+
+    @property
+    def of_turnout(self) -> tuple[str, ...]:
+        """Those with rows that Turnout makes; the others have the users' data."""
+        return self.control, self.status, self.logs, self.rejected
 
 
 @dataclass(frozen=True)

@@ -76,11 +76,20 @@ class Leading:
             )
             self._rehearsing.start()
 
-    def start(self, data: Cluster, bus: Cluster, control: Cluster, announcer: Announcer | None) -> Orchestrator:
-        """`announcer` tells other servers what is shown."""
+    def start(
+        self,
+        data: Cluster,
+        bus: Cluster,
+        control: Cluster,
+        announcer: Announcer | None,
+        is_sure: Callable[[], bool] = lambda: True,
+    ) -> Orchestrator:
+        """`announcer` tells other servers what is shown. `is_sure`: can nobody else lead by now?"""
         self._on_stage.set()
         self._announcer = announcer
-        builder = PipelineBuilder(self._config, self._spark.session, data, bus, self._tables.rejected, self._intake)
+        builder = PipelineBuilder(
+            self._config, self._spark.session, data, bus, self._tables.rejected, self._intake, is_sure
+        )
         orchestrator = self._orchestrator = Orchestrator(
             self._default,
             self._tables.fields,

@@ -33,6 +33,7 @@ from turnout.kafka.embedded import EmbeddedBroker
 from turnout.kafka.keeper import Keeper
 from turnout.kafka.link import NoAnswer
 from turnout.lookout import Lookout
+from turnout.memory import keep_trimmed, use_few_arenas
 from turnout.orchestrator.desired import Desired
 from turnout.orchestrator.moves import Moves
 from turnout.orchestrator.parts import Status
@@ -68,6 +69,8 @@ class Service:
         self._keeper: Keeper | None = None
         self._started = time.monotonic()
         self._conductor: Conductor | None = None
+        self._inherits = False
+        """Was a generation shown already when it began to lead? Its rows stay until the first one of its own."""
         self._shared: SharedBus | None = None
         self._data: Cluster | None = None
         self._publisher: Publisher | None = None
@@ -94,6 +97,8 @@ class Service:
         return time.monotonic() - self._started
 
     def start(self) -> None:
+        use_few_arenas()
+        threading.Thread(target=keep_trimmed, args=(self._stopping,), name="memory", daemon=True).start()
         root = logging.getLogger("turnout")
         root.setLevel(logging.INFO)
         if self._leading is not None:
@@ -122,9 +127,8 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Is a generation shown? While one that stood by takes over, it is."""
-        conductors = (self._conductor, self._follower)
-        return any(conductor is not None and conductor.live is not None for conductor in conductors)
+        """Is a generation shown? While one that stood by takes over, that of the leader before still is."""
+        return self._inherits or self._shows_something
 
     def stale(self) -> Sequence[str]:
         """Why the tables are older than they may be (`serve.stale_seconds`); nothing if they are not."""
@@ -139,11 +143,11 @@ class Service:
     @property
     def leads(self) -> bool:
         """Does this Turnout run the pipelines, or is it another one?"""
-        return self._conductor is not None and self._conductor is not self._follower
+        return self._conductor is not None and not isinstance(self._conductor, Follower)
 
     @property
-    def _follower(self) -> Follower | None:
-        return self._shared.follower if self._shared is not None else None
+    def _shows_something(self) -> bool:
+        return self._conductor is not None and self._conductor.live is not None
 
     @property
     def lingering(self) -> int:
@@ -289,8 +293,13 @@ class Service:
             if announcer is None:
                 return
             logging.getLogger("turnout").addHandler(self.tables.log_handler)
+            self._inherits = self._shows_something
         assert self._leading is not None, "who only follows has a bus to follow on"
-        self._conductor = self._leading.start(data, bus, control, announcer)
+        self._conductor = self._leading.start(data, bus, control, announcer, self._leads_for_sure)
+
+    def _leads_for_sure(self) -> bool:
+        """On a bus of its own nobody else can."""
+        return self._shared is None or self._shared.leads_for_sure
 
     @property
     def _name(self) -> str:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from turnout.pipeline.session import _with_jars, class_path
+from turnout.config import SparkConfig
+from turnout.pipeline.session import LOCAL_SLOTS, _local_master, _with_jars, class_path
 
 
 def test_the_class_path_is_the_same_on_every_file_system() -> None:
@@ -23,3 +24,9 @@ def test_a_cluster_is_sent_what_it_lacks_and_no_more() -> None:
     settings = _with_jars({"spark.jars": "mine.jar"}, "spark://host:7077", ours)
     assert settings["spark.jars"] == "mine.jar,/jars/a.jar"
     assert settings["spark.driver.extraClassPath"] == _with_jars({}, "local", ours)["spark.driver.extraClassPath"]
+
+
+def test_the_configuration_says_how_many_slots_local_mode_has() -> None:
+    assert _local_master("local[*]") == _local_master("local") == f"local[{LOCAL_SLOTS}]"
+    assert _local_master("local[256]") == "local[256]"
+    assert f"local[*], which has {LOCAL_SLOTS} task slots" in str(SparkConfig.model_fields["master"].description)

@@ -22,7 +22,7 @@ class Shown:
     def __init__(self) -> None:
         self._server = perspective.Server(on_poll_request=lambda *_: None)
         client = self._server.new_local_client()
-        self.table = PerspectiveTable(client, "t", pl.DataFrame(schema={ROW: pl.String, "age": pl.Int64}))
+        self.table = PerspectiveTable(client, "t", _frame({}), with_ids=True)
         self._view = client.open_table("t").view()
 
     def change(self, upserts: dict[str, int | None], removes: set[str]) -> None:
@@ -108,3 +108,17 @@ def test_it_is_worn_by_rows_that_come_and_as_new_once_it_is_filled_anew(monkeypa
     assert shown.table.worn
     shown.refill({"a": 4})
     assert not shown.table.worn
+
+
+def test_without_ids_it_shows_the_same_rows() -> None:
+    server = perspective.Server(on_poll_request=lambda *_: None)
+    client = server.new_local_client()
+    table = PerspectiveTable(client, "t", _frame({}), with_ids=False)
+    view = client.open_table("t").view()
+    table.change(Delta(_frame({"a": 1, "b": 2}), pl.Series(ROW, [], dtype=pl.String)))
+    table.change(Delta(_frame({"c": 3}), pl.Series(ROW, ["a"], dtype=pl.String)))
+    server.poll()
+    assert view.to_columns() == {"age": [3, 2], PLACE: [0, 1]}
+    table.refill(_frame({"b": 4, "c": 3}))
+    server.poll()
+    assert view.to_columns() == {"age": [3, 4], PLACE: [0, 1]}

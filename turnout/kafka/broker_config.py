@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from turnout.memory import TRIMMING
+
 LOG_DIR = "data"
 PROPERTIES_FILE = "server.properties"
 LOGGING_FILE = "log4j2.properties"
@@ -28,8 +30,7 @@ JVM_FLAGS = (
     "-XX:+UseSerialGC",
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
-    # The flags here are HotSpot's. Another JVM may not know them all; it works without.
-    "-XX:+IgnoreUnrecognizedVMOptions",
+    *TRIMMING,
     "-Djava.awt.headless=true",
     f"-Dlog4j2.configurationFile={LOGGING_FILE}",
     "-Dlog4j2.disableJmx=true",

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from turnout.class_archive import ClassArchive, class_archive
 from turnout.java import Java, find_java
+from turnout.memory import ARENAS, ARENAS_VARIABLE, TRIMMING
 from turnout.properties import SECRET_PATTERN, is_named_secret
 
 # Real-time mode holds a task slot for each source partition and each shuffle partition of every pipeline, all at
@@ -23,8 +24,13 @@ _STATE = "spark.sql.streaming.stateStore."
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 EXTRA_OPTIONS = "spark.driver.extraJavaOptions"
-# One that is out of memory limps on for ever; one that is gone is started again.
-JVM_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
+JVM_OPTIONS = " ".join(
+    [
+        "-XX:+UseParallelGC",
+        "-XX:+ExitOnOutOfMemoryError",  # one that is out of memory limps on for ever; one that is gone is started again
+        *TRIMMING,
+    ]
+)
 
 _SETTINGS: Mapping[str, str] = {
     "spark.app.name": "turnout",
@@ -71,6 +77,7 @@ _LOCAL_SETTINGS: Mapping[str, str] = {
 
 _CLUSTER_SETTINGS: Mapping[str, str] = {
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
+    f"spark.executorEnv.{ARENAS_VARIABLE}": str(ARENAS),
     # A real-time query whose executor is lost has lost its place: it fails at once, and is resumed from its checkpoint.
     # Executors that come and go by demand would do that to it all the time.
     "spark.dynamicAllocation.enabled": "false",

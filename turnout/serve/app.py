@@ -24,7 +24,7 @@ from turnout.service import Service
 
 def create_app(service: Service) -> FastAPI:
     audience = Audience()
-    perspective = PerspectiveTables(service.tables.registry, audience)
+    perspective = PerspectiveTables(service.tables.registry, audience, with_ids=service.tables.names.of_turnout)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -35,8 +36,9 @@ log = logging.getLogger(__name__)
 class PerspectiveTables:
     """Follows every public table; one thread brings what has changed into the Perspective server."""
 
-    def __init__(self, registry: Registry, audience: Audience) -> None:
-        self._registry, self._audience = registry, audience
+    def __init__(self, registry: Registry, audience: Audience, with_ids: Collection[str]) -> None:
+        """`with_ids` are the tables of whose rows viewers see the ids."""
+        self._registry, self._audience, self._with_ids = registry, audience, with_ids
         self._wake = threading.Event()
         self.server = perspective.Server(on_poll_request=lambda *_: self._wake.set())
         self._client = self.server.new_local_client()
@@ -96,7 +98,8 @@ class PerspectiveTables:
         return self._audience.viewers(Protocol.PERSPECTIVE) > 0
 
     def _made(self, name: str) -> PerspectiveTable:
-        return PerspectiveTable(self._client, name, self._registry.snapshot(name).rows.clear())
+        rows = self._registry.snapshot(name).rows
+        return PerspectiveTable(self._client, name, rows.clear(), with_ids=name in self._with_ids)
 
     def _subscribe(self, name: str) -> None:
         pending = self._pending[name]

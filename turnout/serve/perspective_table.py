@@ -4,8 +4,9 @@ Perspective keeps a list of the rows that were removed, and looks through it for
 out and 100,000 in take it four seconds, and ten times as many a hundred times as long. So a row is not known to it by
 its id, which ends with the row, but by the number of its place, which the next row is given.
 
-It also keeps every text that it was ever given, until the table is cleared: 240 bytes for a short one, and each row has
-one of its own, its id. So a table that has been given many times its rows is filled anew.
+It also keeps every text that it was ever given, until the table is cleared: 240 bytes for a short one. So it is not
+told the ids of the users' rows, which all differ and which nobody asks Perspective for; and a table that has been given
+many times its rows is filled anew: they may have ever new texts of their own.
 """
 
 import io
@@ -24,9 +25,11 @@ a second for 100,000, in which viewers wait for answers. Until then it keeps 60 
 
 
 class PerspectiveTable:
-    def __init__(self, client: perspective.Client, name: str, empty: pl.DataFrame) -> None:
+    def __init__(self, client: perspective.Client, name: str, empty: pl.DataFrame, *, with_ids: bool) -> None:
+        """`with_ids`: shall viewers see the ids of its rows?"""
+        self._with_ids = with_ids
         # From Arrow: a column declared as integer would have 32 bits and wrap.
-        self._table = client.table(_arrow(_placed(empty, [])), index=PLACE, name=name)
+        self._table = client.table(self._placed(empty, []), index=PLACE, name=name)
         self.name = name
         self._places: dict[str, int] = {}
         self._unused: list[int] = []
@@ -37,7 +40,7 @@ class PerspectiveTable:
         vacated = [place for row in delta.removes if (place := self._places.pop(row, None)) is not None]
         if not delta.upserts.is_empty():
             places = [self._place(row, vacated) for row in delta.upserts.get_column(ROW)]
-            self._table.update(_arrow(_placed(delta.upserts, places)))
+            self._table.update(self._placed(delta.upserts, places))
             self._came += len(places)
         if vacated:
             self._table.remove(_arrow(pl.DataFrame({PLACE: vacated})))
@@ -55,7 +58,7 @@ class PerspectiveTable:
             self._unused.append(self._places.pop(row))
         places = [self._place(row, []) for row in ids]
         self._table.clear()
-        self._table.update(_arrow(_placed(rows, places)))
+        self._table.update(self._placed(rows, places))
         self._came = 0
 
     def tidy(self) -> None:
@@ -72,9 +75,9 @@ class PerspectiveTable:
             place = self._places[row] = free.pop() if free else len(self._places)
         return place
 
-
-def _placed(rows: pl.DataFrame, places: list[int]) -> pl.DataFrame:
-    return rows.with_columns(pl.Series(PLACE, places, dtype=pl.Int64))
+    def _placed(self, rows: pl.DataFrame, places: list[int]) -> bytes:
+        shown = rows if self._with_ids else rows.drop(ROW)
+        return _arrow(shown.with_columns(pl.Series(PLACE, places, dtype=pl.Int64)))
 
 
 def _arrow(rows: pl.DataFrame) -> bytes:

@@ -11,8 +11,10 @@ const NEWEST_FIRST = [
   ["_row", "desc"],
 ];
 
-/** Columns that every table has for itself. */
-const OWN = ["_row", "_place"];
+/** What every table has for itself; and those with rows that Turnout makes, in which a row's id tells its age. */
+const OWN = ["_place"];
+const OF_TURNOUT = ["control", "status", "logs", "rejected"];
+const OWN_OF_TURNOUT = [...OWN, "_row"];
 
 export class Panels {
   #viewer;
@@ -115,9 +117,10 @@ export class Panels {
     const { tables, columns: known } = this.#about;
     const key = /** @type {TableKey[]} */ (Object.keys(tables)).find((each) => tables[each] === table);
     if (!key) throw new Error(`there is no table ${table}`);
+    const own = OF_TURNOUT.includes(key) ? OWN_OF_TURNOUT : OWN;
     const used = [...columns, ...group_by, ...split_by, ...[...sort, ...filter].map(([column]) => column)];
     const missing = used.find(
-      (column) => column !== null && !OWN.includes(column) && !(column in known[key]) && !(column in expressions),
+      (column) => column !== null && !own.includes(column) && !(column in known[key]) && !(column in expressions),
     );
     if (missing !== undefined) throw new Error(`table ${table} has no column ${missing}`);
   }
@@ -129,8 +132,9 @@ export class Panels {
   /** @param {TableKey} key */
   #panel(key) {
     const table = this.#about.tables[key];
-    const columns = Object.keys(this.#about.columns[key]); // all but the row's id
-    return { table, title: table, columns, sort: columns.includes("ts") ? NEWEST_FIRST : [] };
+    const columns = Object.keys(this.#about.columns[key]); // all but those that it has for itself
+    const newest_first = columns.includes("ts") && OF_TURNOUT.includes(key);
+    return { table, title: table, columns, sort: newest_first ? NEWEST_FIRST : [] };
   }
 
   /** The sum of the first amount by the first text of the same side: with the default tables, balance by account type. */
