@@ -1,7 +1,7 @@
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -10,8 +10,12 @@ from typer.testing import CliRunner
 
 from turnout.address import listen
 from turnout.check import Finding, Verdict, findings
+from turnout.check.approach import Approach
+from turnout.check.clusters import _own_topics
 from turnout.cli import app
-from turnout.config import Config, ServeConfig, load
+from turnout.config import ChangelogConfig, Config, ServeConfig, load
+from turnout.errors import KafkaError
+from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 
 
 def config(tmp_path: Path, **overrides: object) -> Config:
@@ -151,6 +155,31 @@ def test_a_bus_that_cannot_be_reached_fails(tmp_path: Path) -> None:
     result = found(config(tmp_path, bus__bootstrap__servers="127.0.0.1:2"))
     assert result["bus 127.0.0.1:2, connect"].verdict is Verdict.FAILED
     assert result["bus, topics of its own"].verdict is Verdict.NOT_CHECKED
+
+
+def test_a_bus_that_refuses_what_changelogs_need_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a policy of its brokers for new topics (`create.topic.policy.class.name`)."""
+    monkeypatch.setitem(_own_topics.__globals__, "Cluster", StrictKafka)
+    bus = Approach("bus", {"bootstrap.servers": "kafka:9092"})
+    with pytest.raises(KafkaError, match=r"max.message.bytes"):
+        _own_topics(bus, {}, ChangelogConfig())
+    monkeypatch.setattr(StrictKafka, "largest", LARGEST_RECORD_BYTES)
+    assert _own_topics(bus, {}, ChangelogConfig()) == "can be created and deleted"
+
+
+class StrictKafka:
+    largest = 10_000_000
+
+    def __init__(self, _: object) -> None:
+        self.topics: list[str] = []
+
+    def create_topics(self, names: list[str], _partitions: int, config: Mapping[str, str], _replication: int) -> None:
+        if int(config.get("max.message.bytes", 0)) > self.largest:
+            raise KafkaError(f"cannot create topic {names[0]!r}: policy: max.message.bytes is too large")
+        self.topics += names
+
+    def delete_topics(self, names: list[str]) -> None:
+        assert self.topics == names
 
 
 def test_java_parts_that_are_not_there_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

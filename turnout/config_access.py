@@ -145,6 +145,10 @@ class LimitsConfig(Section):
     max_connections: int = Field(
         default=1000, ge=1, description="requests, streams and sockets at once; beyond that the answer is 503"
     )
+    # A page holds two, so these are 125 people in an office with one address; and no client takes the room of all.
+    max_connections_per_address: int = Field(
+        default=250, ge=1, description="of those from one address, other than loopback; beyond that, 429"
+    )
     requests_per_second: float = Field(
         default=50, gt=0, allow_inf_nan=False, description="from one address, other than loopback; beyond that, 429"
     )

@@ -242,6 +242,15 @@ def test_the_dashboard_asks_only_for_metrics_that_there_are(names: set[str]) -> 
     assert asked <= names
 
 
+def test_the_dashboard_has_all_that_the_document_tells_to_look_at() -> None:
+    dashboard = json.loads((REPO / "deploy/grafana/turnout.json").read_text("utf-8"))
+    watched = re.search(r"^## What to watch\n(.*?)^## ", DOCUMENT, re.MULTILINE | re.DOTALL)
+    assert watched is not None
+    told = set(re.findall(r"turnout_\w+", watched[1]))
+    assert "turnout_leading" in told
+    assert told <= {name for query in queries(dashboard) for name in re.findall(r"turnout_\w+?(?=_bucket|\W|$)", query)}
+
+
 def rules() -> list[dict[str, Any]]:
     groups = yaml.safe_load((REPO / "deploy/prometheus/alerts.yaml").read_text("utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]

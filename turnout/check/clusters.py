@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from turnout.changelog.topic import CHANGELOG_TOPIC
 from turnout.check.approach import Approach
 from turnout.check.finding import Finding, Steps, Verdict, Warned
 from turnout.config import ChangelogConfig, Config
@@ -80,7 +81,8 @@ def _own_topics(bus: Approach, properties: Mapping[str, str], changelog: Changel
     cluster, prefix = Cluster(properties), changelog.prefix
     topic = f"{prefix}check-{uuid.uuid4().hex[:12]}"
     try:
-        cluster.create_topics([topic], changelog.partitions, replication=changelog.replication)
+        # As it will be: brokers may have a policy for what is created, such as how large its records may be.
+        cluster.create_topics([topic], changelog.partitions, CHANGELOG_TOPIC, changelog.replication)
         cluster.delete_topics([topic])
     except KafkaError as error:
         if not is_about_rights(error):

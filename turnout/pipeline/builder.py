@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -11,8 +12,8 @@ from turnout.bus.home import home_of
 from turnout.bus.topics import BusTopics
 from turnout.changelog.intake import Intake
 from turnout.changelog.reader import ChangelogReader, Rejected
+from turnout.changelog.topic import CHANGELOG_TOPIC
 from turnout.config import Config, Trigger
-from turnout.kafka.broker_config import LARGEST_RECORD_BYTES
 from turnout.kafka.client import Cluster, Offsets
 from turnout.kafka.security import for_java
 from turnout.kafka.topic_watch import TopicWatch
@@ -32,11 +33,6 @@ from turnout.pipeline.session import SHUFFLE_PARTITIONS, is_local
 from turnout.pipeline.slots import Need, shuffle_partitions, slots_of, wait_for_slots
 from turnout.schema import Topics
 
-CHANGELOG_TOPIC = {
-    "cleanup.policy": "compact",  # a record is the whole truth about its key: older ones may go
-    "max.message.bytes": str(LARGEST_RECORD_BYTES),
-}
-
 # Real-time mode writes a record for each message, micro-batches one for each key: they are faster for a long backlog,
 # but take seconds to begin and to end. At this length both take about as long.
 SHORT_BACKLOG = 5_000
@@ -51,8 +47,10 @@ class PipelineBuilder:
         bus: Cluster,
         on_rejected: Callable[[list[Rejected]], None],
         intake: Intake | None = None,
+        may_delete: Callable[[], bool] = lambda: True,
     ) -> None:
-        """On a bus that others may use too, its topics are claimed before they are made."""
+        """On a bus that others may use too, its topics are claimed before they are made. `may_delete`: can nobody else
+        go on from what pipelines leave?"""
         self.session, self._data, self._bus = spark, data, bus
         self._on_rejected, self._intake = on_rejected, intake or Intake()
         self._schema, self._trigger = config.join_schema(), config.spark.trigger
@@ -70,7 +68,7 @@ class PipelineBuilder:
         self._last: PipelineBuild | None = None
         self._spark_config = config.spark
         self.planner = Planner(config, data, bus, self._manifests, self._shuffle, self._checkpoint)
-        self.cleanup = Cleanup()
+        self.cleanup = Cleanup(may_delete)
 
     # -- for the orchestrator
 
@@ -112,7 +110,8 @@ class PipelineBuilder:
         sources = {topic: len(state.partitions) for topic, state in found.items()}
         earlier = self.planner.resumable(topics)
         need = Need(sources, earlier.shuffle if earlier is not None else self._least_shuffle)
-        wait_for_slots(need, lambda: slots_of(self.session()), given_up, time.sleep)
+        local = is_local(self._spark_config.master)
+        wait_for_slots(need, lambda: slots_of(self.session()), given_up, time.sleep, local=local)
 
     @property
     def _least_shuffle(self) -> int:
@@ -122,7 +121,10 @@ class PipelineBuilder:
         """On one machine one task is enough, and each takes a slot; what the user has said is what counts."""
         if is_local(self._spark_config.master) or SHUFFLE_PARTITIONS in self._spark_config.conf:
             return self._least_shuffle
-        return shuffle_partitions(sources, slots_of(self.session()))
+        slots = slots_of(self.session())
+        if self._trigger is not Trigger.REALTIME:  # its tasks take turns: what runs just now says nothing
+            slots = replace(slots, taken=0)
+        return shuffle_partitions(sources, slots)
 
     def prepare(
         self, plan: Plan, on_lost: Callable[[Exception], None], on_trouble: Callable[[str, str | None], None]

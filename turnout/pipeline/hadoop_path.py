@@ -50,9 +50,15 @@ class HadoopPath:
         """The file system, the path there, and Spark's JVM, where both are."""
         context = self._session().sparkContext
         jvm: Any = context._jvm
+        if jvm is None or context._jsc is None:  # it ended since it was asked for
+            raise self._unreached(path, "Spark is gone")
         try:
             there = jvm.org.apache.hadoop.fs.Path(str(path))
             yield there.getFileSystem(context._jsc.hadoopConfiguration()), there, jvm
         except (Py4JError, OSError) as error:
-            reason = str(getattr(error, "java_exception", error)).splitlines()[0]
-            raise BuildFailed(f"{path} cannot be read or written (spark.checkpoints): {reason}") from None
+            first, *_ = str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__]
+            raise self._unreached(path, first) from None
+
+    @staticmethod
+    def _unreached(path: "HadoopPath", reason: str) -> BuildFailed:
+        return BuildFailed(f"{path} cannot be read or written (spark.checkpoints): {reason}")

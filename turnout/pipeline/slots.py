@@ -41,8 +41,9 @@ class Need:
 
 def shuffle_partitions(sources: Mapping[str, int], slots: Slots) -> int:
     """Tasks that group by key: as many as the widest topic has partitions, where old and new pipeline then still fit
-    beside each other during a switch; at least one."""
-    return max(1, min(max(sources.values()), slots.total // 2 - sum(sources.values())))
+    beside each other during a switch, and this one beside what runs now; at least one, for which room was waited."""
+    room = min(slots.total // 2, slots.free) - sum(sources.values())
+    return max(1, min(max(sources.values()), room))
 
 
 def slots_of(spark: SparkSession) -> Slots:
@@ -56,17 +57,28 @@ def slots_of(spark: SparkSession) -> Slots:
 
 
 def wait_for_slots(
-    need: Need, slots: Callable[[], Slots], given_up: Callable[[], bool], wait: Callable[[float], object]
+    need: Need,
+    slots: Callable[[], Slots],
+    given_up: Callable[[], bool],
+    wait: Callable[[float], object],
+    *,
+    local: bool = False,
 ) -> None:
-    """Wait until there are enough, as long as executors may still come; an error says what to do."""
+    """Wait until there are enough, as long as executors may still come, or other pipelines end; an error says what to
+    do. `local`: Spark runs in one process."""
     waited = 0.0
     while (there := slots()).free < need.slots and not given_up():
         if waited >= EXECUTORS_SECONDS:
             taken = f", of which other pipelines take {there.taken}" if there.taken else ""
             raise BuildFailed(
-                f"real-time mode needs {need.explained()}, and Spark has {there.total}{taken}. Give it more cores (of"
-                " local mode: `spark.master: local[*]`, which has as many as it takes), switch to topics with fewer"
-                " partitions, or set `spark.trigger: microbatch`, which needs one."
+                f"real-time mode needs {need.explained()}, and Spark has {there.total}{taken}."
+                f" {_more_slots(need.slots + there.taken) if local else 'Give it more cores'}, switch to topics with"
+                " fewer partitions, or set `spark.trigger: microbatch`, which needs one."
             )
         wait(POLL_SECONDS)
         waited += POLL_SECONDS
+
+
+def _more_slots(least: int) -> str:
+    """In local mode a slot is a thread, and most of them wait: there may be many more than cores."""
+    return f"Set `spark.master: local[{1 << (least - 1).bit_length()}]` (more than there are cores is fine)"

@@ -45,7 +45,12 @@ class Changes:
                             yield piece
                     state = await self._next()
             finally:
+                if self._events.behind.is_set():  # it left, or was cut, before it could be told
+                    self._fell_behind()
                 self._following.end()
+
+    def _fell_behind(self) -> None:
+        self._audience.fell_behind[Protocol.SSE] += 1
 
     async def _next(self) -> State | None:
         """None: nothing has come for a while."""
@@ -55,7 +60,7 @@ class Changes:
         except TimeoutError:
             return None
         except FellBehind:
-            self._audience.fell_behind[Protocol.SSE] += 1
+            self._fell_behind()
             await asyncio.to_thread(self._following.end)
             self._follow()
             return await self._following.begin()

@@ -6,11 +6,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection as Connection
 from websockets.sync.client import connect
 
 from tests.serve.security.guarded import guarded
 from tests.waiting import until
-from turnout.serve.security.limits import KNOWN_ADDRESSES, Rates
+from turnout.serve.security.limits import KNOWN_ADDRESSES, OpenConnections, Rates
 
 AFAR = {"X-Forwarded-For": "203.0.113.9"}
 
@@ -69,6 +70,55 @@ def test_too_many_connections_are_a_503_but_probes_are_answered(tmp_path: Path) 
         assert httpx.get(f"{turnout.url}/healthz").status_code == 200
         first.close()
         until(lambda: httpx.get(f"{turnout.url}/api/tables").status_code == 200, "one may come in again")
+
+
+def test_one_address_does_not_take_all_connections(tmp_path: Path) -> None:
+    with guarded(tmp_path, {"limits": {"max_connections_per_address": 2}}) as turnout, ExitStack() as open_ones:
+
+        def status(address: str, path: str = "/api/tables") -> int:
+            return httpx.get(f"{turnout.url}{path}", headers={"X-Forwarded-For": address}).status_code
+
+        def come(address: str) -> Connection:
+            headers = {"X-Forwarded-For": address}
+            return open_ones.enter_context(connect(f"{turnout.socket_url}/api/pulse", additional_headers=headers))
+
+        def comes(address: str) -> bool:
+            try:
+                come(address)
+            except InvalidStatus:
+                return False
+            return True
+
+        first = come("203.0.113.9")
+        with (
+            turnout.client(headers=AFAR) as http,
+            http.stream("GET", "/api/tables/users_ui/changes"),
+            pytest.raises(InvalidStatus) as refused,
+        ):
+            come("203.0.113.9")
+        assert refused.value.response.status_code == 429
+        assert refused.value.response.headers["retry-after"] == "1"
+        assert b"too many connections from this address: 2 at once" in (refused.value.response.body or b"")
+        until(lambda: comes("203.0.113.9"), "there is room for the stream's place")
+        assert status("203.0.113.9") == 429
+        assert status("203.0.113.9", "/healthz") == 200, "probes are answered"
+        assert status("203.0.113.10") == 200, "others are"
+        first.close()
+        until(lambda: status("203.0.113.9") == 200, "one may come in again")
+        come("2001:db8::1")
+        come("2001:db8::2")
+        assert status("2001:db8::3") == 429, "a network of IPv6 is one client"
+        for _ in range(3):
+            come("127.0.0.1")
+        assert status("127.0.0.1") == 200, "this machine's own are not counted"
+
+
+def test_of_an_address_that_is_gone_nothing_is_kept() -> None:
+    open_ones = OpenConnections(most=1)
+    for number in range(3):
+        with open_ones.one_of(f"203.0.113.{number}"):
+            assert open_ones.are_full(f"203.0.113.{number}")
+    assert not open_ones.addresses
 
 
 def test_a_body_that_is_too_large_is_a_413_whether_it_says_so_or_not(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from joserfc.jwk import RSAKey
 from tests.serve.security.guarded import TOKENS, VIEWER, Guarded, bearer, guarded
 from tests.serve.security.issuer import CLIENT_ID, CLIENT_SECRET, Issuer
 from turnout.serve.security.oidc import values_at
+from turnout.serve.security.seal import Seal, kept_key
 
 HTML = {"Accept": "text/html"}
 
@@ -27,15 +28,19 @@ def issuer() -> Iterator[Issuer]:
 
 
 @pytest.fixture
-def turnout(tmp_path: Path, issuer: Issuer) -> Iterator[Guarded]:
+def oidc(tmp_path: Path, issuer: Issuer) -> dict[str, Any]:
     (tmp_path / "secret").write_text(CLIENT_SECRET + "\n")
-    oidc = {
+    return {
         "issuer": issuer.url,
         "client_id": CLIENT_ID,
         "client_secret": f"${{file:{tmp_path / 'secret'}}}",
         "viewers": ["staff"],
         "operators": ["rail-operators"],
     }
+
+
+@pytest.fixture
+def turnout(tmp_path: Path, oidc: dict[str, Any]) -> Iterator[Guarded]:
     with guarded(tmp_path, {"auth": {"oidc": oidc, "tokens": TOKENS}}) as turnout:
         yield turnout
 
@@ -58,6 +63,47 @@ def test_a_person_logs_in_at_the_provider_and_comes_back(turnout: Guarded) -> No
         assert user == {"name": "ann@example.com", "role": "operator", "maySwitch": True, "loggedIn": True}
         assert http.post("/api/control", content=b"{}").status_code == 200
     assert turnout.logged()[-1].startswith("INFO Switch over HTTP by ann@example.com from 127.0.0.1: accepted")
+
+
+def test_a_login_outlives_a_restart_but_not_another_say_of_who_may_come_in(
+    tmp_path: Path, oidc: dict[str, Any]
+) -> None:
+    oidc |= {"viewers": ["staff", "guests"]}
+
+    def answered(**changes: Any) -> int:
+        """After a restart with these changes."""
+        with guarded(tmp_path, {"auth": {"oidc": oidc | changes, "tokens": TOKENS}}) as turnout:
+            return httpx.get(f"{turnout.url}/api/status", headers=cookie).status_code
+
+    with guarded(tmp_path, {"auth": {"oidc": oidc, "tokens": TOKENS}}) as turnout, turnout.client() as http:
+        log_in(turnout, http)
+        cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in http.cookies.items())}
+        assert http.get("/page.json").json()["user"]["role"] == "operator"
+    assert answered() == 200
+    assert answered(viewers=["guests", "staff"], scopes=["openid", "email"], client_secret="") == 200
+    changes: list[dict[str, Any]] = [
+        {"operators": []},
+        {"operators": ["signallers"]},
+        {"viewers": ["guests"]},
+        {"roles_claim": "realm_access.roles"},
+        {"client_id": "another"},
+        {"issuer": "https://login.example.com"},
+    ]
+    for change in changes:
+        assert answered(**change) == 401, change
+    with guarded(tmp_path, {"auth": {"tokens": TOKENS}}) as turnout:
+        assert httpx.get(f"{turnout.url}/api/status", headers=cookie).status_code == 401, "without the provider"
+
+
+def test_a_login_of_a_version_that_did_not_say_what_it_is_bound_to_has_ended(
+    tmp_path: Path, oidc: dict[str, Any]
+) -> None:
+    for auth in ({"oidc": oidc}, {"tokens": TOKENS}):
+        with guarded(tmp_path, {"auth": auth}) as turnout:
+            seal = Seal(kept_key(tmp_path / "state"))
+            said = {"name": "ann@example.com", "role": "operator", "id": "17"}
+            cookie = f"turnout_{seal.mark}={seal.seal('session', said, time.time() + 60)}"
+            assert httpx.get(f"{turnout.url}/api/status", headers={"Cookie": cookie}).status_code == 401
 
 
 def test_who_is_in_no_group_has_no_role(turnout: Guarded, issuer: Issuer) -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,7 +24,7 @@ class Limits:
     def __init__(self, app: ASGIApp, limits: LimitsConfig) -> None:
         self._app, self._limits = app, limits
         self._rates = Rates(limits.requests_per_second, limits.burst_requests)
-        self._open = 0
+        self._open = OpenConnections(limits.max_connections_per_address)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -34,22 +35,51 @@ class Limits:
         except Refusal as refusal:
             await refusal.answer(scope, receive, send)
             return
-        self._open += 1
-        try:
+        with self._open.one_of(client_of(scope)):
             body = Body(receive, self._limits) if scope["type"] == "http" else None
             await self._app(scope, body.receive if body else receive, send)
-        finally:
-            self._open -= 1
 
     def _admit(self, scope: Scope) -> None:
         if wait := self._rates.wait(client_of(scope)):
             rate = f"{self._limits.requests_per_second:g} a second"
             raise Refusal(429, f"too many requests from this address: {rate}", {"Retry-After": str(math.ceil(wait))})
-        # Who looks after a server that is full must not take it for dead.
-        if self._open >= self._limits.max_connections and scope["path"] not in PROBES:
-            raise Refusal(503, "too many connections: try again in a moment", {"Retry-After": "1"})
+        if scope["path"] not in PROBES:  # who looks after a server that is full must not take it for dead
+            self._find_room(scope)
         if (length := header(scope, "content-length")).isdecimal() and int(length) > self._limits.max_request_bytes:
             raise _too_large(self._limits)
+
+    def _find_room(self, scope: Scope) -> None:
+        if self._open.all >= self._limits.max_connections:
+            raise Refusal(503, "too many connections: try again in a moment", {"Retry-After": "1"})
+        if self._open.are_full(client_of(scope)):
+            most = f"{self._limits.max_connections_per_address} at once"
+            raise Refusal(429, f"too many connections from this address: {most}", {"Retry-After": "1"})
+
+
+class OpenConnections:
+    """Requests, streams and sockets that are under way: all of them, and those of each address."""
+
+    def __init__(self, most: int) -> None:
+        """`most` of one address; this machine's own programs may have as many as they like."""
+        self._most = most
+        self.all = 0
+        self.addresses: Counter[str] = Counter()
+
+    def are_full(self, address: str) -> bool:
+        return self.addresses[_home(address)] >= self._most and not is_loopback(address)
+
+    @contextmanager
+    def one_of(self, address: str) -> Iterator[None]:
+        home = _home(address)
+        self.all += 1
+        self.addresses[home] += 1
+        try:
+            yield
+        finally:
+            self.all -= 1
+            self.addresses[home] -= 1
+            if not self.addresses[home]:
+                del self.addresses[home]
 
 
 class Rates:

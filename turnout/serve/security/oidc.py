@@ -1,6 +1,8 @@
 """Logins by OpenID Connect: the provider says who somebody is, in a token that it has signed."""
 
+import hashlib
 import hmac
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,6 +41,13 @@ class Oidc:
     def __init__(self, config: OidcConfig, clock: Callable[[], float] = time.time) -> None:
         self._config, self._clock = config, clock
         self._provider = Provider(config.issuer)
+
+    @property
+    def mark(self) -> str:
+        """Of all that decides who comes in and as what: another one would decide anew. The order of groups does not."""
+        said = self._config
+        decides = [said.issuer, said.client_id, said.roles_claim, sorted(said.viewers), sorted(said.operators)]
+        return hashlib.sha256(json.dumps(decides).encode()).hexdigest()[:16]
 
     async def begin(self, callback: str) -> tuple[str, Attempt]:
         """The provider's address to send the browser to."""

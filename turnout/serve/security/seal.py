@@ -77,7 +77,10 @@ def kept_key(state_dir: Path) -> bytes:
             os.close(made)
         key = path.read_bytes()
     except OSError as error:
-        raise SetupError(f"The key of the logins, {path}, cannot be read or written ({error.strerror}).") from None
+        raise SetupError(
+            f"The key of the logins, {path}, cannot be read or written ({error.strerror}): make the directory "
+            "writable, or give Turnout a key by `serve.auth.session_key`, as servers that share logins need anyway."
+        ) from None
     if len(key) != KEY_BYTES:
         raise SetupError(f"The key of the logins, {path}, is damaged: remove it, and everybody logs in again.")
     return key

@@ -32,7 +32,7 @@ class Security:
         key = shared_key(auth.session_key.read()) if auth.session_key else kept_key(config.state_dir)
         tokens, seal = Tokens(auth.tokens), Seal(key)
         oidc = Oidc(auth.oidc) if auth.oidc.issuer else None
-        self._guard, self._sessions = Guard(tokens, oidc), Sessions(seal, tokens, auth.session_seconds)
+        self._guard, self._sessions = Guard(tokens, oidc), Sessions(seal, tokens, oidc, auth.session_seconds)
         self.pages = login_pages(tokens, oidc, seal, self._sessions)
 
     def around(self, app: ASGIApp) -> ASGIApp:

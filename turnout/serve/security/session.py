@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from turnout.config_access import Role
+from turnout.serve.security.oidc import Oidc
 from turnout.serve.security.principal import Principal
 from turnout.serve.security.refusal import Refusal
 from turnout.serve.security.scope import header, is_secure
@@ -22,18 +23,20 @@ _PURPOSE = "session"
 
 
 class Sessions:
-    def __init__(self, seal: Seal, tokens: Tokens, seconds: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, seal: Seal, tokens: Tokens, oidc: Oidc | None, seconds: float, clock: Callable[[], float] = time.time
+    ) -> None:
         self._seal, self._tokens, self._seconds, self._clock = seal, tokens, seconds, clock
+        self._oidc_mark = None if oidc is None else oidc.mark
         self._ended: dict[str, float] = {}
         """Who has logged out, and until when the cookie would be valid."""
         self._in_use: defaultdict[str, set[asyncio.Timeout]] = defaultdict(set)
 
     def begin(self, scope: Scope, response: Response, principal: Principal, token: str | None = None) -> None:
-        """Log somebody in, by the token of this name or by other means."""
+        """Log somebody in, by the token of this name or else by the provider."""
         until = min(self._clock() + self._seconds, principal.until or float("inf"))
         said: dict[str, object] = {"name": principal.name, "role": principal.role, "id": secrets.token_urlsafe(16)}
-        if token is not None:
-            said |= {"token": token, "mark": self._tokens.mark(token)}
+        said |= {"oidc": self._oidc_mark} if token is None else {"token": token, "mark": self._tokens.mark(token)}
         self._set(scope, response, self._seal.seal(_PURPOSE, said, until), int(until - self._clock()))
 
     def find(self, scope: Scope) -> Principal | None:
@@ -42,6 +45,9 @@ class Sessions:
         if said is None or said["id"] in self._ended:
             return None
         if (token := said.get("token")) is None:
+            # The role is the one of the login. What decided it may be gone from the configuration by now, or another.
+            if self._oidc_mark is None or said.get("oidc") != self._oidc_mark:
+                return None
             return Principal(said["name"], Role(said["role"]), said["until"], said["id"])
         # The token may be gone from the configuration by now, be another one, or have another role.
         if self._tokens.mark(token) != said["mark"]:

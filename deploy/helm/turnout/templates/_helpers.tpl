@@ -18,6 +18,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ if .Values.tls.existingSecret }}HTTPS{{ else }}HTTP{{ end }}
 {{- end }}
 
+{{- /* What would start and end again for ever, or let people in at one pod only, as far as `config` tells. */ -}}
+{{- define "turnout.refusals" -}}
+{{- $config := fromYaml .Values.config -}}
+{{- $spark := default dict $config.spark -}}
+{{- if and (gt (int .Values.replicas) 1) (not (and $config.bus $spark.checkpoints)) -}}
+{{- fail "replicas: more than one needs `bus` and `spark.checkpoints` in config; each would lead by itself without a common bus, and none could go on from the checkpoints of another" -}}
+{{- end -}}
+{{- if and .Values.servers.replicas (not $config.bus) -}}
+{{- fail "servers.replicas: servers need `bus` in config, a Kafka by which they follow the pod that leads; an embedded one is reached from its own pod only" -}}
+{{- end -}}
+{{- $auth := default dict (default dict $config.serve).auth -}}
+{{- $logins := or $auth.tokens (default dict $auth.oidc).issuer -}}
+{{- $variable := "TURNOUT_SERVE__AUTH__SESSION_KEY" -}}
+{{- $key := or $auth.session_key (hasKey .Values.secretEnv $variable) (hasKey .Values.env $variable) -}}
+{{- if and (or .Values.servers.replicas (gt (int .Values.replicas) 1)) $logins (not $key) -}}
+{{- fail "replicas, servers.replicas: several pods with logins need one `serve.auth.session_key` in config, from a Secret (secretEnv); else a login at one is not known to the others, and servers have no directory to keep a key of their own in" -}}
+{{- end -}}
+{{- end }}
+
 {{- /* Of a pod that leads or serves: `root` is the chart's scope. */ -}}
 {{- define "turnout.podMetadata" -}}
 labels:
