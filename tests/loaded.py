@@ -14,7 +14,9 @@ from tests.torture.process import ServiceProcess, Unreachable
 from tests.waiting import until
 from turnout.kafka.client import Cluster
 
-READY_SECONDS = 120.0
+READY_SECONDS = 240.0
+"""For Spark to start and a generation to be shown, or another one, on a machine that is busy with other things."""
+
 PARTITIONS, KEYS, KEEP = 2, 20, 3
 
 COLUMNS = {
@@ -104,7 +106,24 @@ def shows(service: ServiceProcess, load: Load, pair: tuple[str, str], join: str)
 
 def switch(service: ServiceProcess, pair: tuple[str, str], join: str) -> str:
     message = {"usersTopic": pair[0], "accountsTopic": pair[1], "joinType": join}
-    _, answer = service.post("/api/control", json.dumps(message).encode())
-    path = f"/api/control/{answer['id']}"
-    until(lambda: service.get(path)["outcome"] is not None, f"the outcome of {message}", READY_SECONDS)
-    return str(service.get(path)["outcome"])
+    return outcome(service, "/api/control", json.dumps(message).encode())
+
+
+def undo(service: ServiceProcess) -> str:
+    return outcome(service, "/api/undo")
+
+
+def outcome(service: ServiceProcess, path: str, body: bytes = b"") -> str:
+    """What becomes of the control message that this publishes: the answer says it, unless it takes too long for one."""
+    status, answer = service.post(path, body)
+    assert status in (200, 202, 422), f"POST {path} {body!r}: {status} {answer}"
+
+    def is_known() -> bool:
+        nonlocal answer
+        with suppress(Unreachable):  # a message that has not been read yet is not found
+            answer = service.get(f"/api/control/{answer['id']}")
+        return answer.get("outcome") is not None
+
+    if status == 202:
+        until(is_known, f"the outcome of {body!r}", READY_SECONDS)
+    return str(answer["outcome"])

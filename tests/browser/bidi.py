@@ -9,7 +9,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-ANSWER_SECONDS = 30
+ANSWER_SECONDS = 60
 """The longest command loads a page of several MB on two busy cores."""
 
 Fields = dict[str, Any]

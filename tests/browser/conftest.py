@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import started_chromium
 from tests.browser.fed import FedTurnout
@@ -17,6 +17,9 @@ from turnout.kafka.embedded import EmbeddedBroker
 Open = Callable[[str], Visit]
 
 _numbers = itertools.count(1)
+
+# Playwright's own five seconds are few on a machine that is busy with other things.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="package")
@@ -68,4 +71,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.timeout(300))  # the first one waits for all of Turnout to start
+            item.add_marker(pytest.mark.timeout(900))  # the first one waits for all of Turnout to start

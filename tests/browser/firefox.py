@@ -17,10 +17,10 @@ from websockets.sync.client import ClientConnection
 from tests.browser.bidi import Bidi, BidiError, Fields, connected
 from tests.waiting import until
 
-START_SECONDS = 60
+START_SECONDS = 120
 """It takes 2 to 5 on two idle cores, the first time after an installation longer."""
 
-END_SECONDS = 15
+END_SECONDS = 30
 
 VIEWPORT = {"width": 1280, "height": 800}
 
@@ -78,7 +78,7 @@ class Firefox:
         result = self._call(declaration, json.dumps(arguments))
         return json.loads(result["value"]) if "value" in result else None
 
-    def until(self, function: str, *arguments: object, seconds: float = 30) -> None:
+    def until(self, function: str, *arguments: object, seconds: float = 60) -> None:
         """Waits for a JavaScript function to return something true."""
         until(lambda: self.evaluate(function, *arguments), f"{function} in Firefox", seconds)
 

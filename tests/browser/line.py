@@ -4,6 +4,8 @@ import socket
 import threading
 from contextlib import suppress
 
+from tests.torture.users_kafka import free_port
+
 HOST = "127.0.0.1"
 
 
@@ -11,10 +13,11 @@ class Line:
     def __init__(self, port: int) -> None:
         self._target = port
         self._ends: set[socket.socket] = set()
+        self._lock = threading.Lock()
         self._awake = threading.Event()
         self._awake.set()
-        self._listener = self._listen(0)
-        self._port: int = self._listener.getsockname()[1]
+        self._port = free_port()  # one that nobody is given while it is cut
+        self._listener = self._listen(self._port)
 
     @property
     def url(self) -> str:
@@ -22,11 +25,12 @@ class Line:
 
     def cut(self) -> None:
         """Nobody gets through any more, and whoever was connected is not."""
-        for end in (self._listener, *self._ends):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._ends.clear()
+        with self._lock:
+            for end in (self._listener, *self._ends):
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._ends.clear()
 
     def mend(self) -> None:
         self._listener = self._listen(self._port)
@@ -50,7 +54,12 @@ class Line:
             while True:
                 near, _ = listener.accept()
                 far = socket.create_connection((HOST, self._target))
-                self._ends |= {near, far}
+                with self._lock:
+                    if listener.fileno() < 0:  # it was cut meanwhile
+                        near.close()
+                        far.close()
+                        return
+                    self._ends |= {near, far}
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=_carry, args=(source, sink, self._awake), daemon=True).start()
 

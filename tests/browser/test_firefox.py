@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser.firefox import Firefox, started_firefox
-from tests.browser.running import RunningTurnout, free_port
+from tests.browser.running import RunningTurnout
+from tests.torture.users_kafka import free_port
 from tests.waiting import until
 
 ENTER = "\ue007"

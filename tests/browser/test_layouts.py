@@ -12,7 +12,7 @@ from tests.browser.fed import FedTurnout
 from tests.browser.visit import Visit
 from tests.waiting import until
 
-SECONDS = 15
+SECONDS = 30
 PANELS = """async () => (await document.querySelector("perspective-viewer").saveWorkspace()).panels"""
 REMEMBERED = """() => JSON.parse(localStorage.getItem("turnout.layout"))?.workspace.panels"""
 THEMES = """() => [...document.querySelectorAll("perspective-viewer, perspective-viewer-datagrid[slot=joined]")]

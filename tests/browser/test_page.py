@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.running import RunningTurnout
 from tests.browser.visit import Visit
+from tests.waiting import until
 
 Open = Callable[[str], Visit]
 
@@ -50,13 +51,21 @@ def test_the_header_tells_how_it_goes(turnout: RunningTurnout, visit: Open, numb
     expect(seen.value("join")).to_have_text("left")
     expect(seen.value("right")).to_have_text("payments")
     expect(seen.value("generation")).to_have_text(str(turnout.status()["generation"]))
-    expect(seen.value("lag")).to_have_text("none", timeout=10_000)
+    expect(seen.value("lag")).to_have_text("none")
     expect(seen.page).to_have_title("orders + payments · Turnout")
 
-    turnout.send("orders", orderId=number, item="desk from a", price=99)
-    expect(seen.value("newest")).to_have_text(re.compile(r"^(now|[1-9] s ago|[1-9]\.0 s ago)$"), timeout=10_000)
-    expect(seen.value("rate")).not_to_have_text("0 /s", timeout=10_000)
+    def is_told_of_a_new_row() -> bool:
+        turnout.send("orders", orderId=number, item="desk from a", price=99)
+        try:
+            expect(seen.value("newest")).to_have_text(re.compile(r"^(now|[1-9] s ago|[1-9]\.0 s ago)$"), timeout=10_000)
+            expect(seen.value("rate")).to_have_text(re.compile(r"^(?!0 /s)[\d.,]+ /s$"), timeout=10_000)
+        except AssertionError:
+            return False
+        return True
+
+    # A row is new for some seconds only: where a busy machine lets them pass, the next one counts.
+    until(is_told_of_a_new_row, "the header tells of a new row", 60)
     expect(seen.value("latency")).to_have_text(re.compile(r"^[\d.]+ m?s$"))
     before = int(seen.value("rejected").inner_text())
     turnout.send_raw("orders", b"rubbish")
-    expect(seen.value("rejected")).to_have_text(str(before + 1), timeout=10_000)
+    expect(seen.value("rejected")).to_have_text(str(before + 1))

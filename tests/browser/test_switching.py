@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable
 
 import httpx
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.artefacts import keep
 from tests.browser.running import RunningTurnout
 from tests.browser.visit import Visit
+from tests.waiting import until
 
-SWITCH_MS = 60_000
+SWITCH_MS = 180_000
 
 Open = Callable[[str], Visit]
 
@@ -36,9 +37,18 @@ def test_a_switch_shows_the_new_rows_in_the_same_panel_and_can_be_undone(
     expect(preview).to_contain_text("ordersTopic: orders → orders_b")
     expect(preview).to_contain_text("joinType: left → inner")
     expect(preview).to_contain_text(re.compile("A new pipeline is built|still runs"))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    seen.page.route("**/api/control", hold)  # a pipeline that still runs is shown at once
     seen.send_button.click()
     expect(seen.outcome).to_contain_text("Under way")
     keep(seen.page, "switch-under-way")
+    until(lambda: seen.outcome.is_visible() and held, "it is asked for")  # Playwright hears of it while it is asked
+    (route,) = held
+    route.continue_()
     expect(seen.outcome).to_have_text(re.compile(r"Applied in \d"), timeout=SWITCH_MS)
 
     steps = seen.dialog.get_by_role("list", name="Steps")

@@ -7,10 +7,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.waiting import until
 
-LOAD_MS = 30_000
+LOAD_MS = 60_000
 """6 MB of JavaScript and WebAssembly, compiled on two busy cores."""
 
-DRAWN_SECONDS = 30
+DRAWN_SECONDS = 60
 
 # Looks at the joined table's panel at every frame, and at its view at every update: how many rows, and of which topics.
 WATCH = """

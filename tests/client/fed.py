@@ -3,7 +3,6 @@
 `python -m tests.client.fed PORT GENERATION ROWS` runs one as a process of its own, with so many users.
 """
 
-import socket
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ from types import MappingProxyType
 
 import uvicorn
 
+from tests.secure.ports import lasting_ports
 from tests.serve.feeding import change, swap
 from tests.waiting import until
 from turnout.address import listen
@@ -28,7 +28,7 @@ class Fed:
     def __init__(self, port: int = 0, env: Mapping[str, str] = MappingProxyType({})) -> None:
         """`env` is what the configuration differs by from the default."""
         self.service = Service(load(None, env=env))
-        self._listener = listen(ServeConfig(port=port))
+        self._listener = listen(ServeConfig(port=port or free_port()))
         self.port = int(self._listener.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(create_app(self.service), log_config=None, timeout_graceful_shutdown=0)
@@ -69,8 +69,9 @@ class Fed:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+    """One that stays free while nobody listens on it."""
+    (port,) = lasting_ports(1)
+    return port
 
 
 def main(port: str, generation: str, rows: str) -> None:

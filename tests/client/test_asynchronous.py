@@ -84,7 +84,7 @@ def test_a_consumer_that_is_slow_gets_everything_in_the_end(fed: Fed) -> None:
             for number in range(200):
                 fed.change([(str(number), number)])
             while len(live) < 200:
-                assert await live.changed(5)
+                assert await live.changed(30)
             return len(live)
 
     assert asyncio.run(follow()) == 200
@@ -98,11 +98,11 @@ def test_a_live_table_changes_by_itself_and_says_why_it_ends(fed: Fed, wire: Wir
             assert live.by_id == fed.held()
             assert not await live.changed(0)
             fed.swap(2, [("b", 1)])
-            assert await live.changed(5)
+            assert await live.changed(30)
             assert (live.generation, [row["userId"] for row in live.rows]) == (2, ["ub"])
             wire.cut()
             with pytest.raises(Unreachable):
-                await live.changed(5)
+                await live.changed(30)
             assert isinstance(live.problem, Unreachable)
             assert len(live) == 1
 

@@ -82,10 +82,10 @@ def awaited(url: str) -> Iterator[AsyncLive]:
     thread.start()
     live = AsyncClient(url).table(TABLE).live()
     try:
-        asyncio.run_coroutine_threadsafe(live.__aenter__(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(live.__aenter__(), loop).result(30)
         yield live
     finally:
-        asyncio.run_coroutine_threadsafe(live.__aexit__(None, None, None), loop).result(10)
+        asyncio.run_coroutine_threadsafe(live.__aexit__(None, None, None), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

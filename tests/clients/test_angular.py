@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.running import USERS_AND_ACCOUNTS, RunningTurnout, free_port
+from tests.browser.running import USERS_AND_ACCOUNTS, RunningTurnout
 from tests.clients.front import running_front
 from tests.clients.node import built_angular
+from tests.torture.users_kafka import free_port
 from turnout.java import java_parts
 from turnout.kafka.embedded import EmbeddedBroker
 

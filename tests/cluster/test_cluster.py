@@ -1,14 +1,18 @@
 """Turnout on a real Spark cluster: the whole journey, with a worker and the driver killed under load."""
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cluster.standalone import HOST, StandaloneCluster, standalone_cluster
 from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch
-from tests.torture.process import ServiceProcess
+from tests.torture.process import ServiceProcess, Unreachable
 from tests.torture.users_kafka import free_port
+from tests.waiting import until
 from turnout.java import java_parts
 from turnout.kafka.embedded import EmbeddedBroker
 
@@ -18,7 +22,7 @@ WORKER_CORES = (12, 12)
 WIDE = "wide"
 """A topic with more partitions than there are slots."""
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +64,17 @@ def load(kafka: EmbeddedBroker) -> Load:
     return Load(kafka.bootstrap)
 
 
+def has_said(service: ServiceProcess, pattern: str) -> bool:
+    """As whoever reads its log over HTTP sees it."""
+    with suppress(Unreachable):
+        return any(re.fullmatch(pattern, row["msg"]) for row in service.table("orchestrator_logs")[1])
+    return False
+
+
+def spark_log(service: ServiceProcess) -> str:
+    return Path(service.directory, "state", "spark.log").read_text()
+
+
 def test_the_join_is_that_of_the_oracle(service: ServiceProcess, load: Load) -> None:
     load.send(200)
     service.until_state("live", "", READY_SECONDS)
@@ -71,7 +86,11 @@ def test_a_worker_is_lost_under_load_and_a_switch_is_made_meanwhile(
 ) -> None:
     with load:
         cluster.workers[0].kill()
-        service.until_state("degraded", "lost", READY_SECONDS)
+        # The state itself may be over within a second.
+        until(lambda: has_said(service, r"Trying again in .* \(live → degraded\)"), "it is degraded", READY_SECONDS)
+        assert has_said(service, "The live pipeline died: .+"), "and it says why"
+        # That is what fails first: Spark's task there, or its peer here that talks to it. Spark knows of both.
+        until(lambda: "Lost executor" in spark_log(service), "Spark has lost the worker's executor", READY_SECONDS)
         assert switch(service, PAIRS[1], "inner") == "applied"
     shows(service, load, PAIRS[1], "inner")
     with load:

@@ -10,6 +10,9 @@ from turnout.java import JavaParts, java_parts
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.pipeline.session import start_session
 
+HUNG_SECONDS = 600
+"""Longer than all that a test waits for, each with a deadline of its own that says what it is."""
+
 
 @pytest.fixture(scope="session")
 def parts() -> JavaParts:
@@ -34,3 +37,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.live)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(HUNG_SECONDS))

@@ -22,7 +22,8 @@ from turnout.pipeline.running import RunningPipeline
 from turnout.schema import JoinType, Topics
 from turnout.tables.public import PublicTables
 
-BUILD_SECONDS = 60
+SEND_SECONDS = 30
+BUILD_SECONDS = 180
 
 
 class Sender:
@@ -49,14 +50,14 @@ class Sender:
 
         # A timestamp of 0 leaves it to the producer's clock.
         self._producer.produce(topic, value, key, partition=partition, on_delivery=note, timestamp=timestamp_ms)
-        self._producer.flush(10)
+        self._producer.flush(SEND_SECONDS)
         return delivered[0]
 
     def send_all(self, topic: str, values: Sequence[bytes]) -> None:
         """All at once."""
         for value in values:
             self._producer.produce(topic, value)
-        assert self._producer.flush(10) == 0
+        assert self._producer.flush(SEND_SECONDS) == 0
 
     def send_row(self, topic: str, row: Mapping[str, object]) -> Message:
         return self.send(topic, json.dumps(row).encode())

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import polars as pl
@@ -18,6 +18,12 @@ from turnout.orchestrator.parts import CONTROL, Pipeline, Trouble
 from turnout.tables.delta import apply
 from turnout.tables.public import control_fields
 from turnout.tables.registry import Changed, Event
+
+FIRST_SECONDS = 180
+"""For the first generation: Spark's first query takes 20 to 40 on two idle cores."""
+
+SWITCH_SECONDS = 120
+RECOVERY_SECONDS = 120
 
 FILLED = 50
 """Rows of the join, by `fill`."""
@@ -37,7 +43,7 @@ def first_generation(rig: Rig) -> Iterator["Running"]:
     """One that shows all of what `fill` has sent."""
     running = Running(rig)
     try:
-        until(lambda: rig.table("final_ui").total() == FILLED, "the first generation", 90)
+        until(lambda: rig.table("final_ui").total() == FILLED, "the first generation", FIRST_SECONDS)
         yield running
     finally:
         running.stop()
@@ -91,10 +97,21 @@ class Running:
         rows = self.rig.rows("control_raw").filter(pl.col("offset") == offset)
         return rows["outcome"][0] if rows.height else None
 
+    def status(self, *, state: str, mentioning: str = "") -> Mapping[str, object]:
+        """The status, once it is this: whoever hears of an outcome does so a moment before."""
+        found: dict[str, object] = {}
+
+        def is_so() -> bool:
+            found.update(self.rig.tables.status_row())
+            return found["state"] == state and mentioning in str(found["message"])
+
+        until(is_so, f"the state is {state!r} with a message about {mentioning!r}", RECOVERY_SECONDS)
+        return found
+
     def control(self, **fields: str) -> str:
         """Send a control message and wait for its outcome."""
         sent = self.rig.sender.send_row(self.rig.config.control.topic, fields)
-        until(lambda: self.outcome(sent.offset()), f"the outcome of {fields}", 60)
+        until(lambda: self.outcome(sent.offset()), f"the outcome of {fields}", SWITCH_SECONDS)
         return str(self.outcome(sent.offset()))
 
     def undo(self) -> str:

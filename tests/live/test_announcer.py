@@ -7,7 +7,7 @@ import pytest
 
 from tests.waiting import until
 from turnout.bus.announcer import Announcer
-from turnout.bus.bulletin import Begin, Entry, Row, Undo, read
+from turnout.bus.bulletin import LARGEST_ENTRY_BYTES, Begin, Entry, Row, Undo, read
 from turnout.bus.topics import BusTopics
 from turnout.kafka.client import DEFAULT_LARGEST_BYTES, Cluster, Reader
 from turnout.kafka.embedded import EmbeddedBroker
@@ -59,4 +59,21 @@ def test_a_table_is_told_as_it_is_and_as_it_changes(bus: Cluster, topics: BusTop
     put(registry, [], c=largest)
     announcer.stop()
     assert entries(reader, 1) == [Row("logs", "c", {"text": largest})]
+    reader.close()
+
+
+def test_the_largest_that_is_told_whole_is_taken_by_the_bus_and_what_is_larger_is_cut(
+    bus: Cluster, topics: BusTopics
+) -> None:
+    announcer = Announcer(bus, topics, "the leader", 3)
+    announcer.start()
+    around = len(b"3 ") + len(b'{"text":""}') + len(b"row/logs/largest")
+    largest = "x" * (LARGEST_ENTRY_BYTES - around)
+    announcer.tell(Row("logs", "largest", {"text": largest}))
+    announcer.tell(Row("logs", "larger.", {"text": largest + "x"}), Undo(None))
+    until(lambda: not bus.missing([topics.bulletin]), "the topic is there", 20)
+    reader = bus.reader([topics.bulletin])
+    rows = [Row("logs", "largest", {"text": largest}), Row("logs", "larger.", {"text": "x" * 1024})]
+    assert entries(reader, 4) == [Begin("the leader"), *rows, Undo(None)]
+    announcer.stop()
     reader.close()

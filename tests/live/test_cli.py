@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,8 @@ import yaml
 from confluent_kafka import Producer
 
 from tests.processes import is_running
-from tests.waiting import until
+from tests.torture.users_kafka import free_port
+from tests.waiting import in_time, until
 from turnout.client import Client, Event, Held
 from turnout.errors import TurnoutError
 from turnout.kafka.client import Cluster
@@ -29,8 +28,14 @@ REPO = Path(__file__).parent.parent.parent
 READY_SECONDS = 180
 """For a demo to be live, on a machine that is busy with other things."""
 
+TICK_SECONDS = 60
+"""For what takes a running demo a second or two."""
+
 END_SECONDS = 5
 """What is promised."""
+
+KILLED_SECONDS = 2.0
+"""For a child that was killed to be gone. One that was left would be there for longer: a broker's guard takes three."""
 
 pytestmark = pytest.mark.timeout(2 * READY_SECONDS + 60)
 
@@ -67,14 +72,16 @@ class Command:
         """A terminal tells the whole group."""
         os.killpg(self.process.pid, signal.SIGINT)
 
-    def ends_in_time(self) -> None:
-        """With exit code 0, without a traceback, and without leaving a child."""
-        family = family_of(self.process.pid)
-        began = time.monotonic()
-        assert self.process.wait(READY_SECONDS) == 0, self.output
-        assert time.monotonic() - began < END_SECONDS
+    def ends_in_time(self, ask: Callable[[], None]) -> None:
+        """Once it is asked to: with exit code 0, without a traceback, and without leaving a child."""
+        family = set(family_of(self.process.pid))
+        with in_time(END_SECONDS, "it ends"):
+            ask()
+            family.update(family_of(self.process.pid))  # there may be new ones
+            until(lambda: self.process.poll() is not None, "it ends", READY_SECONDS)
+        assert self.process.returncode == 0, self.output
         assert "Traceback" not in self.output
-        assert [pid for pid in family if is_running(pid)] == []
+        until(lambda: not any(map(is_running, family)), "its children end with it", KILLED_SECONDS)
 
     def kill(self) -> None:
         self.process.kill()
@@ -93,8 +100,7 @@ def family_of(pid: int) -> list[int]:
 
 class Demo(Command):
     def __init__(self, directory: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         super().__init__(directory, "demo", "--port", str(self.port))
         self.url = f"http://127.0.0.1:{self.port}"
         self.client = Client(self.url)
@@ -134,7 +140,7 @@ class Viewer:
         self._stream = client.table(table).changes(reconnect=False)
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
-        until(lambda: self.kinds, "the snapshot has come")
+        until(lambda: self.kinds, "the snapshot has come", TICK_SECONDS)
 
     def _follow(self) -> None:
         with suppress(TurnoutError):  # it has ended
@@ -186,7 +192,7 @@ def test_status_tail_and_logs_show_the_demo(demo: Demo) -> None:
 
 def test_rows_of_the_demo_tick(demo: Demo) -> None:
     viewer = Viewer(demo.client, "final_ui")
-    until(lambda: viewer.kinds.count("change") > 10, "rows change")
+    until(lambda: viewer.kinds.count("change") > 10, "rows change", TICK_SECONDS)
     assert viewer.kinds[0] == "snapshot"
     assert len(viewer.held) == 60
 
@@ -200,9 +206,9 @@ def test_a_switch_reaches_a_viewer_who_never_sees_an_empty_table(demo: Demo) -> 
     assert steps[:4] == ["Received", "Resolved", "Changed:", "Building"]
     assert "Swapped" in steps
     assert result.stdout.splitlines()[-1].startswith("✓ applied: users_b + accounts_b (inner), generation ")
-    until(lambda: "swap" in viewer.kinds, "the viewer sees the swap")
+    until(lambda: "swap" in viewer.kinds, "the viewer sees the swap", TICK_SECONDS)
     after = viewer.kinds.index("swap")
-    until(lambda: "change" in viewer.kinds[after:], "the new rows tick")
+    until(lambda: "change" in viewer.kinds[after:], "the new rows tick", TICK_SECONDS)
     assert {row["userId"][:2] for row in viewer.held.values()} == {"u5"}
     assert all(row["balance"] is not None for row in viewer.held.values())
     assert viewer.fewest == 50, "it held 60 rows of the one and 50 of the other, and never fewer"
@@ -251,12 +257,12 @@ def test_rubbish_changes_nothing_but_the_tables_about_it(demo: Demo) -> None:
     def outcomes() -> list[str]:
         return [row["outcome"] for row in demo.client.table("control_raw").rows() if row["value"] == rubbish]
 
-    until(lambda: rejected() == set(topics), "both data topics' rubbish is rejected", 20)
-    until(outcomes, "the control message is rejected")
+    until(lambda: rejected() == set(topics), "both data topics' rubbish is rejected", TICK_SECONDS)
+    until(outcomes, "the control message is rejected", TICK_SECONDS)
     assert outcomes()[0].startswith("rejected: not JSON")
     assert any("Rejected control message" in row["msg"] for row in demo.client.table("orchestrator_logs").rows())
     seen = len(viewer.kinds)
-    until(lambda: len(viewer.kinds) > seen + 5, "rows go on ticking")
+    until(lambda: len(viewer.kinds) > seen + 5, "rows go on ticking", TICK_SECONDS)
     assert in_force(demo.client.status()) == in_force(before)
     assert {table: demo.keys(table) for table in keys} == keys
     assert "swap" not in viewer.kinds
@@ -266,8 +272,7 @@ def test_ctrl_c_ends_the_demo_and_all_its_children_in_time_although_people_watch
     viewers = [Viewer(demo.client, table) for table in ("final_ui", "users_ui")]
     assert all(viewer.held for viewer in viewers)
     assert sum("java" in Path(f"/proc/{pid}/comm").read_text() for pid in family_of(demo.process.pid)) == 2
-    demo.ctrl_c()
-    demo.ends_in_time()
+    demo.ends_in_time(demo.ctrl_c)
     assert demo.output.endswith("Stopping …\n")
 
 
@@ -297,8 +302,7 @@ def test_ctrl_c_in_the_middle_of_starting_ends_all_of_it_in_time(config_file: Pa
     command = Command(config_file.parent, "run", "-c", config_file.name)
     try:
         command.until_said(moment)
-        command.ctrl_c()
-        command.ends_in_time()
+        command.ends_in_time(command.ctrl_c)
     finally:
         command.kill()
 
@@ -311,8 +315,7 @@ def test_sigterm_ends_a_service_and_the_next_start_goes_on(config_file: Path) ->
             command.until_said("Turnout is live: open http://127.0.0.1:")
             if not outputs:
                 a_second_run_says_why_it_cannot(config_file)
-            command.process.terminate()
-            command.ends_in_time()
+            command.ends_in_time(command.process.terminate)
         finally:
             command.kill()
         outputs.append(command.output)

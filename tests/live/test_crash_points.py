@@ -12,7 +12,7 @@ from tests.torture.world import DATA_TABLES, World
 from tests.waiting import until
 from turnout.crash_points import CrashPoint
 
-CRASH_SECONDS = 120
+CRASH_SECONDS = 300
 # A start builds too, so what only a switch should meet is met the second time.
 AT_START_TOO = {
     CrashPoint.MANIFEST_WRITTEN,
@@ -24,7 +24,7 @@ AT_START_TOO = {
     CrashPoint.SWAPPED,
 }
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.fixture

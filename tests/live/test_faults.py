@@ -13,15 +13,13 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql import SparkSession
 
 from tests.live.rig import Rig, Sender
-from tests.live.running import CONFIG, Running, Viewer, fill, first_generation
+from tests.live.running import CONFIG, RECOVERY_SECONDS, Running, Viewer, fill, first_generation
 from tests.waiting import until
 from turnout.java import JavaParts
 from turnout.kafka.embedded import EmbeddedBroker
 from turnout.orchestrator.states import State
 from turnout.pipeline.manifest_files import ManifestFiles
 from turnout.pipeline.pipeline import KafkaOptions
-
-RECOVERY_SECONDS = 60
 
 
 @pytest.fixture
@@ -62,8 +60,7 @@ class Undisturbed:
         until(lambda: rig.table("final_ui").total() == 51, "the next row of the old generation")
         assert all(names == {"first"} for names in self._viewer.seen)
         assert self._viewer.swaps == []
-        assert reason in str(rig.tables.status_row()["message"])
-        assert rig.tables.status_row()["state"] == "live"
+        self._running.status(state="live", mentioning=reason)
         assert any(reason in text for text in rig.rows("orchestrator_logs")["msg"])
         until(lambda: not self._directories() - self._pipelines, "its files are gone")
         until(lambda: not self._bus_topics() - self._topics, "its topics are gone")
@@ -166,8 +163,7 @@ def test_a_query_that_fails_while_live_goes_on_where_it_was(rig: Rig, running: R
 
 def test_a_topic_that_is_deleted_and_created_anew_while_live(rig: Rig, running: Running) -> None:
     rig.cluster.delete_topics([rig.topics.left])
-    until(lambda: rig.tables.status_row()["state"] == "degraded", "it notices", RECOVERY_SECONDS)
-    assert f"topic '{rig.topics.left}' was deleted" in str(rig.tables.status_row()["message"])
+    running.status(state="degraded", mentioning=f"topic '{rig.topics.left}' was deleted")
     assert rig.table("final_ui").total() == 50, "what there was goes on being served"
     until(lambda: not rig.cluster.missing([rig.topics.right]), "the other one is there")
     rig.cluster.create_topics([rig.topics.left])
@@ -218,8 +214,7 @@ def still_works(running: Running) -> None:
 def test_a_broker_that_is_killed_and_started_again(apart: Running, own_broker: EmbeddedBroker) -> None:
     rig = apart.rig
     os.kill(own_broker.pid, signal.SIGKILL)
-    until(lambda: rig.tables.status_row()["state"] == "degraded", "it notices", RECOVERY_SECONDS)
-    assert f"Kafka at {rig.cluster.bootstrap} does not answer" in str(rig.tables.status_row()["message"])
+    apart.status(state="degraded", mentioning=f"Kafka at {rig.cluster.bootstrap} does not answer")
     assert rig.table("final_ui").total() == 50
     own_broker.start()
     still_works(apart)

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,8 @@ import pytest
 import yaml
 
 from tests.client.wire import Wire
-from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch
-from tests.torture.process import BROKER, SPARK, ServiceProcess
+from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch, undo
+from tests.torture.process import BROKER, SPARK, ServiceProcess, Unreachable
 from tests.torture.users_kafka import free_port
 from tests.waiting import until
 from turnout.client import Client
@@ -25,6 +26,7 @@ from turnout.kafka.embedded import EmbeddedBroker
 
 TAKEOVER_SECONDS = 10.0
 LEFT_ALONE_SECONDS = 60.0
+LEADS, STANDS_BY = "This Turnout leads", "Standing by: "
 TABLES = (
     "users_ui",
     "accounts_ui",
@@ -35,7 +37,7 @@ TABLES = (
     "rejected_ui",
 )
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def leader(servers: Servers) -> Iterator[ServiceProcess]:
 @pytest.fixture(scope="module")
 def stand_by(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProcess]:
     process = servers.start("stand-by")
-    until(lambda: "Standing by: " in process.log.read_text(), "it stands by", READY_SECONDS)
+    until_said(process, STANDS_BY)
     yield process
     process.discard()
 
@@ -88,6 +90,7 @@ def stand_by(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProces
 @pytest.fixture(scope="module")
 def server(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProcess]:
     process = servers.start("server", "serve")
+    process.until_state("live", "", READY_SECONDS)
     yield process
     process.discard()
 
@@ -95,6 +98,27 @@ def server(servers: Servers, leader: ServiceProcess) -> Iterator[ServiceProcess]
 @pytest.fixture(scope="module")
 def load(kafka: EmbeddedBroker) -> Load:
     return Load(kafka.bootstrap)
+
+
+def said(server: ServiceProcess) -> str:
+    """What stands in its log since it was started last."""
+    return server.log.read_text().rpartition("--- start")[2]
+
+
+def until_said(server: ServiceProcess, text: str, seconds: float = READY_SECONDS) -> None:
+    until(lambda: text in said(server), f"{server.directory.name} says {text!r}", seconds)
+
+
+def has_switched(server: ServiceProcess, pair: tuple[str, str], join: str) -> None:
+    """Whatever was shown before."""
+    assert switch(server, pair, join) in ("applied", "no change")
+
+
+def shown_by(server: ServiceProcess) -> int:
+    """The generation that its status tells; 0: it does not answer now."""
+    with suppress(Unreachable):
+        return int(server.status()["generation"])
+    return 0
 
 
 def seen(server: ServiceProcess) -> dict[str, Any] | None:
@@ -168,20 +192,22 @@ def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
 ) -> None:
     with load:
         assert switch(server, PAIRS[1], "inner") == "applied"
+        generation, _ = server.table("final_ui")
+        # The leader tells the outcome before the status: by now the rows are there, and the status is about to be.
+        server.until_state("live", "users_b + accounts_b (inner)", LEFT_ALONE_SECONDS)
         _, [row] = server.table("orchestrator_status")
         assert (row["usersTopic"], row["joinType"], row["state"]) == ("users_b", "inner", "live")
-        assert server.table("final_ui")[0] == row["generation"], "not the tables of before"
+        assert generation == row["generation"], "not the tables of before"
+    for one in (leader, stand_by, server):
+        shows(one, load, PAIRS[1], "inner")
+    all_show_the_same(leader, stand_by, server)
     for one in (leader, stand_by, server):
         asked = [row["msg"] for row in one.table("orchestrator_logs")[1] if "Switch over HTTP" in row["msg"]]
         assert len(asked) == 1, asked
         assert re.fullmatch(
             rf"Switch over HTTP by anyone from 127.0.0.1: accepted by .+, process {server.pid}: .*inner.*", asked[0]
         )
-    for one in (leader, stand_by, server):
-        shows(one, load, PAIRS[1], "inner")
-    all_show_the_same(leader, stand_by, server)
-    status, answer = server.post("/api/undo")
-    assert (status, answer["outcome"]) == (200, "applied")
+    assert undo(server) == "applied"
     for one in (leader, stand_by, server):
         shows(one, load, PAIRS[0], "left")
     status, answer = server.post("/api/control", b'{"usersTopic": "nowhere"}')
@@ -192,10 +218,11 @@ def test_a_switch_that_a_server_is_asked_for_is_shown_by_it_once_it_is_applied(
 def test_one_that_is_stopped_while_it_warms_up_ends_in_order(servers: Servers, leader: ServiceProcess) -> None:
     brief = servers.start("brief")
     try:
-        until(lambda: "Spark started" in brief.log.read_text(), "Spark has started", READY_SECONDS)
+        until_said(brief, "Spark started")
         assert brief.terminate() == 0
-        assert "Traceback" not in brief.log.read_text()
-        assert "rror" not in brief.log.read_text()
+        # What is only told or warned of may have the word in it.
+        rest = [line for line in said(brief).splitlines() if not re.match(r"\S+ (INFO|WARNING) ", line)]
+        assert not [line for line in rest if re.search("error|exception|traceback", line, re.IGNORECASE)]
     finally:
         brief.discard()
 
@@ -205,7 +232,7 @@ def test_the_leader_is_killed_under_load_and_the_one_that_stands_by_takes_over(
 ) -> None:
     with load:
         leader.kill()
-        until(lambda: "This Turnout leads" in stand_by.log.read_text(), "it leads", TAKEOVER_SECONDS)
+        until_said(stand_by, LEADS, TAKEOVER_SECONDS)
         stand_by.until_state("live", "", READY_SECONDS)
         assert switch(server, PAIRS[1], "full") == "applied"
     for one in (stand_by, server):
@@ -216,27 +243,36 @@ def test_the_leader_is_killed_under_load_and_the_one_that_stands_by_takes_over(
 def test_one_that_was_frozen_ends_once_another_leads(
     leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
 ) -> None:
-    leader.start()  # and stands by
-    all_show_the_same(stand_by, server, leader)
+    if leader.running:
+        first, second = leader, stand_by
+    else:  # it was killed
+        first, second = stand_by, leader
+        second.start()
+    until_said(first, LEADS)
+    until_said(second, STANDS_BY)
+    has_switched(server, PAIRS[1], "full")
+    all_show_the_same(first, server, second)
     with load:
-        os.kill(stand_by.pid, signal.SIGSTOP)
-        until(lambda: "This Turnout leads" in leader.log.read_text().rpartition("--- start")[2], "it leads", 30)
+        os.kill(first.pid, signal.SIGSTOP)
+        until_said(second, LEADS, LEFT_ALONE_SECONDS)
         server.until_state("live", "", READY_SECONDS)
-        os.kill(stand_by.pid, signal.SIGCONT)
-        until(lambda: not stand_by.running, "it ends", TAKEOVER_SECONDS)
-    assert "Another Turnout leads now" in stand_by.log.read_text()
-    for one in (leader, server):
+        os.kill(first.pid, signal.SIGCONT)
+        until(lambda: not first.running, "it ends", LEFT_ALONE_SECONDS)
+    assert "Another Turnout leads now" in said(first)
+    for one in (second, server):
         shows(one, load, PAIRS[1], "full")
-    all_show_the_same(leader, server)
+    all_show_the_same(second, server)
 
 
 def test_one_with_another_state_directory_is_told_what_to_do(servers: Servers, leader: ServiceProcess) -> None:
     stranger = servers.start("stranger", state_dir="another")
-    until(lambda: not stranger.running, "it ends", READY_SECONDS)
-    stranger.discard()
-    said = " ".join(stranger.log.read_text().split())
-    assert "Another Turnout leads on this bus" in said
-    assert "`changelog.prefix` of your own" in said
+    try:
+        until(lambda: not stranger.running, "it ends", READY_SECONDS)
+    finally:
+        stranger.discard()
+    words = " ".join(said(stranger).split())
+    assert "Another Turnout leads on this bus" in words
+    assert "`changelog.prefix` of your own" in words
 
 
 def test_one_that_shares_no_directory_takes_over_by_the_bus_and_the_checkpoints(
@@ -248,12 +284,13 @@ def test_one_that_shares_no_directory_takes_over_by_the_bus_and_the_checkpoints(
     try:
         first.until_state("live", "", READY_SECONDS)
         second = servers.start("second", state_dir="second-state", **more)
-        until(lambda: "Standing by: " in second.log.read_text(), "it stands by", READY_SECONDS)
-        generation = first.status()["generation"]
+        until_said(second, STANDS_BY)
+        has_switched(first, PAIRS[1], "full")
+        generation, _ = first.table("final_ui")
         with load:
             first.kill()
-            until(lambda: "This Turnout leads" in second.log.read_text(), "it leads", TAKEOVER_SECONDS)
-            until(lambda: second.status()["generation"] > generation, "it shows a generation", READY_SECONDS)
+            until_said(second, LEADS, TAKEOVER_SECONDS)
+            until(lambda: shown_by(second) > generation, "it shows a generation", READY_SECONDS)
         shows(second, load, PAIRS[1], "full")
         assert "Resuming pipeline" in second.log.read_text(), "not built anew"
         assert not (servers.home / "second-state" / "pipelines").exists()
@@ -275,9 +312,14 @@ def test_a_server_that_comes_before_the_first_leader_waits_for_it(servers: Serve
 
 
 def test_without_a_leader_a_server_says_so_and_goes_on_showing(
-    leader: ServiceProcess, server: ServiceProcess, load: Load
+    leader: ServiceProcess, stand_by: ServiceProcess, server: ServiceProcess, load: Load
 ) -> None:
-    assert leader.terminate() == 0
+    has_switched(server, PAIRS[1], "full")
+    load.send(20)
+    shows(server, load, PAIRS[1], "full")
+    for one in (stand_by, leader):
+        if one.running:  # it was not made to end before
+            assert one.terminate() == 0
     server.until_state("degraded", "no Turnout leads", TAKEOVER_SECONDS)
     shows(server, load, PAIRS[1], "full")
     assert server.terminate() == 0

@@ -87,13 +87,13 @@ def test_a_storm_of_control_messages(
         said = rig.rows("control_raw")["outcome"]
         return Counter(str(outcome).split(":")[0] for outcome in said)
 
-    until(lambda: outcomes().total() == STORM and not outcomes()["None"], "every message has its outcome", 90)
+    until(lambda: outcomes().total() == STORM and not outcomes()["None"], "every message has its outcome", 180)
     newest = rig.rows("control_raw").sort("offset")["outcome"][-1]
     assert newest == "applied"
     assert outcomes().keys() <= {"applied", "no change", "superseded", "rejected"}
     assert outcomes()["rejected"] == sum(value in rubbish for value in mixed)
     assert rig.rows("final_ui").rows() == [("u0", "pair 2", 1.0)]
-    status = rig.tables.status_row()
+    status = running.status(state="live")
     assert (status["state"], status["usersTopic"], status["joinType"]) == ("live", pairs[2]["usersTopic"], "inner")
     assert most_at_once == 1, "one build at a time"
     assert len(builds) < 20, "most were superseded before anything was built"
@@ -131,7 +131,7 @@ class Held:
         )
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 def test_nothing_leaks_over_200_switches(rig: Rig, running: Running, pairs: list[dict[str, str]]) -> None:
     early = None
     for number in range(1, SWITCHES + 1):
@@ -143,7 +143,9 @@ def test_nothing_leaks_over_200_switches(rig: Rig, running: Running, pairs: list
     assert early is not None
     late = settled(rig)
     deadline = time.monotonic() + GIVEN_BACK_SECONDS
-    while (too_much := late.grown_since(early)) and time.monotonic() < deadline:
+    while (too_much := late.grown_since(early)) or late.threads != early.threads:
+        if time.monotonic() > deadline:
+            break
         late = settled(rig)
     assert not too_much, (too_much, early, late)
     assert late.threads == early.threads
@@ -153,6 +155,6 @@ def test_nothing_leaks_over_200_switches(rig: Rig, running: Running, pairs: list
 
 def settled(rig: Rig) -> Held:
     """Once the last pipeline that was left is gone."""
-    until(lambda: len(list((rig.config.state_dir / "pipelines").iterdir())) == 1, "only the live one is left", 30)
+    until(lambda: len(list((rig.config.state_dir / "pipelines").iterdir())) == 1, "only the live one is left", 60)
     until(lambda: rig.rows("orchestrator_logs").filter(pl.col("msg").str.starts_with("Retired")).height, "and retired")
     return Held.by(rig)

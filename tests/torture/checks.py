@@ -16,7 +16,7 @@ from tests.torture.process import BROKER, SPARK, Unreachable
 from tests.torture.users_kafka import Held
 from tests.torture.world import CONTROL, DATA_TABLES, Failure, World
 
-SETTLE_SECONDS = 180.0
+SETTLE_SECONDS = 300.0
 """Enough for a service, its Spark and its broker to start (a dozen seconds on a quiet machine, minutes on a busy
 one), and for a build that is not ready in time and has to be tried again. Longer than that is a defect."""
 
