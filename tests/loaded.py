@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Self
@@ -48,17 +48,17 @@ def config(bootstrap: str, port: int, **more: object) -> Mapping[str, object]:
 
 
 class Load:
-    """Sends to both pairs of topics, and knows what it has sent."""
+    """Sends to all pairs of topics, and knows what it has sent."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, pairs: Sequence[tuple[str, str]] = PAIRS) -> None:
         self._sender, self._random = Sender(bootstrap), Random(7)
-        self.sent: dict[tuple[str, str], list[Message]] = {pair: [] for pair in PAIRS}
+        self.sent: dict[tuple[str, str], list[Message]] = {pair: [] for pair in pairs}
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
     def send(self, count: int) -> None:
         for _ in range(count):
-            pair = self._random.choice(PAIRS)
+            pair = self._random.choice([*self.sent])
             side = self._random.choice(("left", "right"))
             row: dict[str, str | int | float | None] = {"userId": f"key {self._random.randrange(KEYS)}"}
             row |= (

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.cluster.standalone import HOST, StandaloneCluster, standalone_cluster
-from tests.loaded import PAIRS, READY_SECONDS, Load, config, create_topics, shows, switch
+from tests.loaded import PAIRS, PARTITIONS, READY_SECONDS, Load, config, create_topics, shows, switch
 from tests.torture.process import ServiceProcess, Unreachable
 from tests.torture.users_kafka import free_port
 from tests.waiting import until
@@ -22,13 +22,17 @@ WORKER_CORES = (12, 12)
 WIDE = "wide"
 """A topic with more partitions than there are slots."""
 
+WIDE_PAIR = (WIDE, "accounts_of_wide")
+
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(tmp_path_factory.mktemp("kafka"), java_parts(print).broker) as broker:
-        create_topics(broker.bootstrap).create_topics([WIDE], sum(WORKER_CORES))
+        cluster = create_topics(broker.bootstrap)
+        cluster.create_topics([WIDE], sum(WORKER_CORES))
+        cluster.create_topics([WIDE_PAIR[1]], PARTITIONS)
         yield broker
 
 
@@ -61,7 +65,7 @@ def service(
 
 @pytest.fixture(scope="module")
 def load(kafka: EmbeddedBroker) -> Load:
-    return Load(kafka.bootstrap)
+    return Load(kafka.bootstrap, (*PAIRS, WIDE_PAIR))
 
 
 def has_said(service: ServiceProcess, pattern: str) -> bool:
@@ -101,7 +105,7 @@ def test_a_worker_is_lost_under_load_and_a_switch_is_made_meanwhile(
 def test_topics_with_more_partitions_than_there_are_slots_are_refused_and_it_goes_on(
     service: ServiceProcess, load: Load
 ) -> None:
-    outcome = switch(service, (WIDE, "accounts"), "left")
+    outcome = switch(service, WIDE_PAIR, "left")
     assert outcome.startswith("rejected: real-time mode needs ")
     assert f"{sum(WORKER_CORES)} for topic '{WIDE}'" in outcome
     assert "spark.trigger: microbatch" in outcome
@@ -110,8 +114,25 @@ def test_topics_with_more_partitions_than_there_are_slots_are_refused_and_it_goe
 
 
 def test_the_driver_is_killed_and_started_again(service: ServiceProcess, load: Load) -> None:
+    assert switch(service, PAIRS[0], "full") == "no change", "what was refused is not asked for again at the start"
     with load:
         service.kill()
         service.start()
         service.until_state("live", "", READY_SECONDS)
     shows(service, load, PAIRS[0], "full")
+
+
+def test_in_micro_batches_topics_may_have_more_partitions_than_there_are_slots(
+    service: ServiceProcess, load: Load
+) -> None:
+    """As the refusal has it."""
+    assert service.terminate() == 0
+    file = service.directory / "turnout.yaml"
+    config = yaml.safe_load(file.read_text())
+    config["spark"]["trigger"] = "microbatch"
+    file.write_text(yaml.safe_dump(config))
+    service.start()
+    service.until_state("live", "", READY_SECONDS)
+    with load:
+        assert switch(service, WIDE_PAIR, "left") == "applied"
+    shows(service, load, WIDE_PAIR, "left")

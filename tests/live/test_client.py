@@ -1,15 +1,18 @@
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from tests.live.rig import Sender
 from tests.waiting import in_time, until
 from turnout.errors import KafkaError, TopicMissing
 from turnout.java import JavaParts
+from turnout.kafka import link
 from turnout.kafka.client import Cluster, Offsets, Reader, Record
 from turnout.kafka.embedded import EmbeddedBroker
 
@@ -107,6 +110,27 @@ def test_a_new_topic_has_offsets_at_once(cluster: Cluster) -> None:
     for _ in range(5):
         cluster.create_topics([name := fresh()], 3)
         assert cluster.end_offsets(name) == cluster.start_offsets(name) == {0: 0, 1: 0, 2: 0}
+
+
+def test_a_client_that_has_dropped_all_brokers_is_replaced(
+    cluster: Cluster, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As librdkafka does now and then with brokers that were frozen: it then never finds one again."""
+    monkeypatch.setattr(link, "ANEW_SECONDS", 0.0)
+    lost = cluster._link.admin = AdminClient({"bootstrap.servers": NOBODY, "log_level": 0})
+    with pytest.raises(link.NoAnswer):
+        cluster.describe([topic], 0.5)
+    until(lambda: has_described(cluster, topic), "another client answers")
+    assert cluster._link.admin is not lost
+    replaced = cluster._link.admin
+    assert has_described(cluster, topic)
+    assert cluster._link.admin is replaced, "one that works is kept"
+
+
+def has_described(cluster: Cluster, topic: str) -> bool:
+    with suppress(link.NoAnswer):
+        return cluster.describe([topic])[topic] is not None
+    return False
 
 
 def test_asking_for_a_topic_does_not_create_it(parts: JavaParts, tmp_path: Path) -> None:

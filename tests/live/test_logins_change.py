@@ -3,18 +3,36 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from typing import Self
 from uuid import uuid4
 
 import pytest
 from confluent_kafka.admin import AclOperation
 from pyspark.sql import SparkSession
 
+from tests.histories import encode
 from tests.live.rig import Rig
 from tests.live.running import CONFIG, FILLED, fill, first_generation
 from tests.secure.broker import Listener
 from tests.secure.certificates import LOOPBACK
 from tests.secure.logins import CLIENT_SECRET, USER, Properties, Setting, password
 from tests.waiting import until
+from turnout.bus.announcer import Announcer
+from turnout.bus.bulletin import Row, Showing, Undo
+from turnout.bus.lease import Lease, Tenure
+from turnout.bus.topics import BusTopics
+from turnout.changelog.intake import Intake
+from turnout.config import Config, load
+from turnout.follower import Follower
+from turnout.kafka.client import Cluster
+from turnout.orchestrator.desired import Desired
+from turnout.orchestrator.parts import Status
+from turnout.orchestrator.states import State
+from turnout.pipeline.manifest import fingerprint
+from turnout.schema import JoinType, Topics
+from turnout.tables.delta import ROW
+from turnout.tables.public import STATUS_ROW, PublicTables
 
 SOON_SECONDS = 60.0
 """Attempts follow each other after 1, 2, 4 … seconds, and each takes a few."""
@@ -163,3 +181,132 @@ def test_a_certificate_of_the_broker_that_expires(at: Setting, spark: SparkSessi
         until(lambda: rig.table("final_ui").total() == FILLED + 1, "the row that came meanwhile", SOON_SECONDS)
         until(lambda: state(rig) == "live", "all is well", SOON_SECONDS)
         assert running.control(joinType="full") == "applied"
+
+
+# -- of a server that shows what another Turnout leads to
+
+DATA = Topics("users", "accounts")
+"""Which nobody reads here: the leader has no Spark."""
+PIPELINE = "a" * 12
+
+
+class Leader:
+    """Holds the lease and tells what it shows, as a Turnout does, with a login of its own."""
+
+    def __init__(self, config: Config, bus: Cluster) -> None:
+        self._config, self._bus, self._topics = config, bus, BusTopics(config.changelog.prefix)
+        self._publisher, self._sent = bus.publisher(), 0
+        self.deposed_by: list[str] = []
+        self._held = Event()
+        self._lease = Lease(bus, self._topics, "the leader", "a home", self._held.set, self.deposed_by.append)
+
+    def __enter__(self) -> Self:
+        self._lease.start()
+        until(self._held.is_set, "it leads", SOON_SECONDS)
+        self._announcer = Announcer(self._bus, self._topics, "the leader", self._lease.term)
+        self._bus.create_topics([self._topics.changelog(PIPELINE), self._topics.rejected(PIPELINE)])
+        self._announcer.tell(Undo(None), self._status(), self._showing())
+        self._announcer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._announcer.stop()
+        self._lease.stop()
+
+    @property
+    def tenure(self) -> Tenure | None:
+        return self._lease.leader
+
+    def send(self, user: str) -> None:
+        """A row of the users, as its pipeline would."""
+        row = {"v": {"userId": user}, "t": 0, "o": self._sent, "p": 0}
+        record = encode({"k": user, "l": [row], "ln": 1, "rn": 0, "at": f"l/0/{self._sent}"})
+        self._publisher.publish(self._topics.changelog(PIPELINE), record, user.encode())
+        self._sent += 1
+
+    def say(self, line: str) -> None:
+        """In its log."""
+        self._announcer.tell(Row("orchestrator_logs", line, {"ts": "now", "level": "INFO", "msg": line}))
+
+    def _status(self) -> Row:
+        shown = {"usersTopic": DATA.left, "accountsTopic": DATA.right, "joinType": "left", "lastApplied": None}
+        return Row("orchestrator_status", STATUS_ROW, shown | {"state": "live", "generation": 1, "message": "live"})
+
+    def _showing(self) -> Showing:
+        starts = {topic: {"0": 0} for topic in (DATA.left, DATA.right)}
+        columns = fingerprint(self._config.join_schema())
+        return Showing(1, Desired(DATA, JoinType.LEFT), PIPELINE, self._topics.prefix, starts, columns)
+
+
+class Server:
+    """What `turnout serve` consists of, but for HTTP."""
+
+    def __init__(self, config: Config, bus: Cluster) -> None:
+        self._tables = PublicTables(config)
+        self._tables.status(Status(Desired(DATA, JoinType.LEFT), None, State.STARTING, 0, "starting"))
+        self.lease = Lease(bus, BusTopics(config.changelog.prefix), "the server")
+        self._follower = Follower(config, bus, bus, self._tables, Intake(), lambda: self.lease.leader is not None)
+
+    def __enter__(self) -> Self:
+        self.lease.start()
+        self._follower.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._follower.stop()
+        self.lease.stop()
+
+    @property
+    def users(self) -> set[object]:
+        return set(self._tables.registry.snapshot("users_ui").rows["userId"])
+
+    @property
+    def lines(self) -> list[object]:
+        """Of the leader's log."""
+        return self._tables.registry.snapshot("orchestrator_logs").rows[ROW].to_list()
+
+    @property
+    def said(self) -> tuple[str, str]:
+        row = self._tables.status_row()
+        return str(row["state"]), str(row["message"])
+
+
+@pytest.mark.timeout(300)
+def test_a_password_of_a_server_that_is_changed(
+    at: Setting, user: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it reads of the bus it reads anew: the bulletin, the changelog and the lease."""
+    secret = tmp_path / "password"
+    secret.write_text("first-secret\n")
+    prefix = f"led-{uuid4().hex[:8]}-"
+    config = load(None, env={}, overrides={"changelog.prefix": prefix})
+    bus = at.cluster(Listener.BRIEF, password("SCRAM-SHA-512", user, f"file:{secret}"))
+    at.secure.allow_prefixed(user, prefix, AclOperation.READ)
+    caplog.set_level("INFO", "turnout")
+    with Leader(config, Cluster({"bootstrap.servers": at.secure.embedded.bootstrap})) as leader:
+        leader.send("before")
+        with Server(config, bus) as server:
+            until(lambda: server.users == {"before"} and server.said[0] == "live", "it shows", SOON_SECONDS)
+            led_by, first = server.lease.leader, bus.credentials
+            assert led_by is not None
+            at.secure.set_password(user, "second-secret")
+
+            def is_out() -> bool:
+                return server.said[0] == "degraded" and "uthentication" in server.said[1]
+
+            until(is_out, "it says why it reads nothing", SOON_SECONDS)  # when it has to log in again
+            assert server.users == {"before"}
+            leader.send("meanwhile")
+            leader.say("meanwhile")
+            secret.write_text("second-secret\n")
+            until(lambda: bus.credentials is not first, "there is another login", SOON_SECONDS)
+            leader.send("later")
+            leader.say("later")
+            until(lambda: server.users == {"before", "meanwhile", "later"}, "all rows", SOON_SECONDS)
+            until(lambda: server.lines == ["meanwhile", "later"], "all that the leader has said", SOON_SECONDS)
+            until(lambda: server.lease.leader == led_by, "it hears who leads", SOON_SECONDS)
+            until(lambda: server.said == ("live", "live"), "all is well", SOON_SECONDS)
+            assert leader.tenure == led_by
+            assert not leader.deposed_by
+    assert f"The login to {bus.bootstrap} has changed, and is used from now on" in caplog.text
+    assert "-secret" not in caplog.text

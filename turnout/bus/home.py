@@ -1,14 +1,13 @@
 """Where a Turnout keeps what it goes on from. Whoever has the same home is the same Turnout, and may take over."""
 
 import hashlib
-import os
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from turnout.config import Config
 from turnout.errors import TurnoutError
+from turnout.made_once import made_once
 
 _FILE = "owner"
 
@@ -32,13 +31,7 @@ def _id_in(state_dir: Path) -> str:
     """Made up when it is asked for first."""
     file = state_dir / _FILE
     try:
-        if not file.exists():
-            made_up = file.with_suffix(f".{uuid.uuid4().hex[:12]}")
-            made_up.write_text(uuid.uuid4().hex[:12])
-            with suppress(FileExistsError):  # of several that start at once, the first one counts
-                os.link(made_up, file)
-            made_up.unlink()
-        return file.read_text().strip()
+        return made_once(file, uuid.uuid4().hex[:12].encode).decode().strip()
     except OSError as error:
         raise TurnoutError(
             f"{file} cannot be read or written: {error.strerror}. Make the directory writable."

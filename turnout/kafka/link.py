@@ -1,5 +1,7 @@
 """A login to a cluster as librdkafka uses it: clients are made with it, and one asks the brokers."""
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -26,6 +28,10 @@ _UNREACHABLE = (
 LEARN_SECONDS = 1.0
 """For the brokers to be asked who they are."""
 
+ANEW_SECONDS = 15.0
+"""Between two clients that ask them, if the first has no answer: the one before is kept for so long, since it takes the
+questions that it was asked with it, which may wait for ten seconds."""
+
 AnyClient = TypeVar("AnyClient")
 Settings = dict[str, str | int | float | bool]
 
@@ -45,7 +51,10 @@ class Link:
         self._properties = Properties.plain({**isolation, **for_librdkafka(credentials.properties), "log_level": "2"})
         self._reasons = Reasons()
         self._is_lost = False  # whether the last question had no answer
+        self._replacing = threading.Lock()
+        self._former: AdminClient | None = None
         self.admin = self.make(AdminClient, self._reasons, {})
+        self._began = time.monotonic()
 
     @property
     def bootstrap(self) -> str:
@@ -88,8 +97,17 @@ class Link:
     def _learn_anew(self) -> None:
         """A broker that was away for a while is dropped from those that the client knows, the controller too. By itself
         it asks for them again only every five minutes."""
-        with suppress(KafkaException):
+        try:
             self.admin.list_topics(timeout=LEARN_SECONDS)
+        except KafkaException:
+            self._ask_by_another()
+
+    def _ask_by_another(self) -> None:
+        """A client that has dropped all brokers, as happens when they were frozen, never finds one again by itself."""
+        with self._replacing, suppress(ConfigError):  # of files that are being changed
+            if time.monotonic() - self._began >= ANEW_SECONDS:
+                self._former, self.admin = self.admin, self.make(AdminClient, self._reasons, {})
+                self._began = time.monotonic()
 
     def explained(self, error: KafkaException, what: str) -> KafkaError:
         """A failure of the admin client, with the reason; `what` it was asked for."""

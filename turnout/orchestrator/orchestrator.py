@@ -261,7 +261,8 @@ class Orchestrator:
         if self._shows(desired):
             self._desired = desired
             self.moves.outcomes[Outcome.NO_CHANGE] += 1
-            self._applied(message, "no change")
+            self._last_applied_ms = self._wall_clock_ms()
+            self._public.outcome(message, "no change")
             log.info("No change: %s is live already", desired)
             self._say(self._lifecycle.state, f"no change: {desired} is live already")
             return
@@ -274,11 +275,6 @@ class Orchestrator:
         self._public.outcome(message, f"rejected: {reason}")
         log.error("Rejected control message %s: %s", message.id, reason)
         self._say(self._lifecycle.state, f"control message {message.id} rejected: {reason}")
-
-    def _applied(self, message: ControlMessage | None, outcome: str) -> None:
-        self._last_applied_ms = self._wall_clock_ms()
-        if message is not None:
-            self._public.outcome(message, outcome)
 
     # -- towards the desired state
 
@@ -399,11 +395,13 @@ class Orchestrator:
         if not self._shows(self._desired):
             return  # an earlier run's, shown again: it goes on to the desired state at once, so nothing is at rest
         self._past = self._past.applied(self._desired)
-        if self._pending is not None or self._last_applied_ms is None:
+        message, self._pending = self._pending, None
+        if message is not None or self._last_applied_ms is None:
             self.moves.answered(Outcome.APPLIED, self._clock())
-            self._applied(self._pending, "applied")
-            self._pending = None
+            self._last_applied_ms = self._wall_clock_ms()
         self._rest()
+        if message is not None:  # after the status: whoever hears of it asks how things are
+            self._public.outcome(message, "applied")
 
     def _rest(self) -> None:
         """Nothing is under way: say how things are, unless that is known."""

@@ -5,7 +5,7 @@ takes over has not.
 """
 
 import logging
-import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -35,7 +35,6 @@ class Rehearsal:
     def __init__(self, config: Config, spark: Callable[[], SparkSession], data: Cluster, bus: Cluster) -> None:
         self._spark, self._data, self._bus = spark, data, bus
         self._schema, self._trigger, self._changelog = config.join_schema(), config.spark.trigger, config.changelog
-        self._checkpoint = (config.state_dir / "rehearsal").absolute()
 
     def run(self, topics: Topics, given_up: Callable[[], bool]) -> None:
         """It is for speed only: what goes wrong will be said when it matters."""
@@ -49,11 +48,15 @@ class Rehearsal:
         spark, plan = self._spark(), self._plan(topics)
         if given_up():
             return
+        # Not in the state directory, which several that stand by may share.
+        with tempfile.TemporaryDirectory(prefix="turnout-rehearsal-", ignore_cleanup_errors=True) as home:
+            self._play(spark, plan, f"{home}/checkpoint", given_up)
+
+    def _play(self, spark: SparkSession, plan: Plan, checkpoint: str, given_up: Callable[[], bool]) -> None:
         began, manifest = time.monotonic(), plan.manifest
         own_topics = [manifest.changelog_topic, manifest.rejected_topic]
         kafka = KafkaOptions(for_java(self._data.credentials.properties), for_java(self._bus.credentials.properties))
-        shutil.rmtree(self._checkpoint, ignore_errors=True)  # of one that was cut short
-        pipeline = Pipeline(spark, plan, str(self._checkpoint), self._schema, kafka, self._trigger)
+        pipeline = Pipeline(spark, plan, checkpoint, self._schema, kafka, self._trigger)
         try:
             self._bus.create_topics(own_topics, 1, replication=self._changelog.replication)
             pipeline.catch_up(given_up)
@@ -65,7 +68,6 @@ class Rehearsal:
             log.info("Spark is warm, after %.1f s", time.monotonic() - began)
         finally:
             pipeline.stop()
-            shutil.rmtree(self._checkpoint, ignore_errors=True)
             with suppress(KafkaError):  # `turnout gc` finds them
                 self._bus.delete_topics(own_topics)
 

@@ -4,16 +4,15 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import time
 from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from turnout.errors import SetupError
+from turnout.made_once import made_once
 
 KEY_BYTES = 32
 KEY_FILE = "session.key"
@@ -71,11 +70,7 @@ def kept_key(state_dir: Path) -> bytes:
     path = state_dir / KEY_FILE
     try:
         state_dir.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(made, secrets.token_bytes(KEY_BYTES))
-            os.close(made)
-        key = path.read_bytes()
+        key = made_once(path, lambda: secrets.token_bytes(KEY_BYTES))
     except OSError as error:
         raise SetupError(
             f"The key of the logins, {path}, cannot be read or written ({error.strerror}): make the directory "
