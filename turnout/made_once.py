@@ -15,7 +15,7 @@ def made_once(file: Path, make_up: Callable[[], bytes]) -> bytes:
     if not file.exists():
         made_up = file.with_suffix(f".{uuid.uuid4().hex[:12]}")
         try:
-            with open(os.open(made_up, os.O_WRONLY | os.O_CREAT | os.O_EXCL, ONLY_OURS), "wb") as unfinished:
+            with os.fdopen(os.open(made_up, os.O_WRONLY | os.O_CREAT | os.O_EXCL, ONLY_OURS), "wb") as unfinished:
                 unfinished.write(make_up())
                 unfinished.flush()
                 os.fsync(unfinished.fileno())
