@@ -210,8 +210,10 @@ def test_the_drawer_by_keyboard(busy: FedTurnout, visit: Open, opener: str, cont
     page.locator(opener).focus()
     page.keyboard.press("Enter")
     expect(drawer.get_by_role("list", name=content)).to_be_focused()
+    button = drawer.get_by_role("button", name=inside)
+    expect(button).to_be_visible()  # the rows come a moment after the drawer
     page.keyboard.press("Tab")
-    expect(drawer.get_by_role("button", name=inside)).to_be_focused()
+    expect(button).to_be_focused()
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     expect(page.locator(opener)).to_be_focused()
