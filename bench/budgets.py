@@ -35,8 +35,7 @@ class Budget:
 
     def judged(self, results: Results | None) -> tuple[str, str]:
         """What was measured, and the verdict."""
-        ours = results.median(self.case, OURS, self.figure) if results else None
-        theirs = results.median(self.case, self.peer, self.figure) if results and self.peer else None
+        ours, theirs = self._measured(results) if results else (None, None)
         if results is None or ours is None or (self.peer and not theirs):
             return "–", "not measured"
         value = ours / theirs if theirs else ours
@@ -44,6 +43,11 @@ class Budget:
         unit = results.figures[self.figure].unit
         told = f"{number(value)} ({number(ours)} / {number(theirs)} {unit})" if theirs else f"{number(value)} {unit}"
         return told, "reached" if kept else "**not reached**"
+
+    def _measured(self, results: Results) -> tuple[float | None, float | None]:
+        if self.peer is None:
+            return results.median(self.case, OURS, self.figure), None
+        return results.medians(self.case, self.figure, OURS, self.peer)
 
 
 def _budgets() -> Iterator[Budget]:

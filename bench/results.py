@@ -73,9 +73,19 @@ class Results:
     def fail(self, system: str, reason: str) -> None:
         self.failures.setdefault(system, []).append(reason)
 
-    def median(self, case: str, system: str, figure: str) -> float | None:
-        values = self.values.get(case, {}).get(system, {}).get(figure, [])
+    def median(self, case: str, system: str, figure: str, first_rounds: int | None = None) -> float | None:
+        """Of all rounds, or the first so many."""
+        values = self._values_of(case, system, figure)[:first_rounds]
         return statistics.median(values) if values else None
+
+    def medians(self, case: str, figure: str, system: str, other: str) -> tuple[float | None, float | None]:
+        """Of two systems, in the rounds that both have: one that is slow has the first round only, and another day the
+        machine may be twice as fast."""
+        rounds = min(len(self._values_of(case, name, figure)) for name in (system, other))
+        return self.median(case, system, figure, rounds), self.median(case, other, figure, rounds)
+
+    def _values_of(self, case: str, system: str, figure: str) -> list[float]:
+        return self.values.get(case, {}).get(system, {}).get(figure, [])
 
     def measured(self, case: str) -> tuple[list[Figure], dict[str, list[str]]]:
         """The figures of a case, and system -> what is told of each."""

@@ -43,6 +43,16 @@ def test_what_was_not_measured_has_no_median() -> None:
     assert results.median("another", "turnout", P50.name) is None
 
 
+def test_two_systems_are_compared_in_the_rounds_that_both_have() -> None:
+    results = _results()
+    for value in (100.0, 300.0):  # another day, on a machine three times as fast
+        results.add("case", "turnout", P50, value)
+    results.add("case", "slow", P50, 50.0)
+    assert results.medians("case", P50.name, "turnout", "slow") == (100.0, 50.0)
+    assert results.medians("case", P50.name, "turnout", "turnout") == (200.0, 200.0)
+    assert results.medians("case", P50.name, "turnout", "nobody") == (None, None)
+
+
 def test_failures_stand_under_the_tables_and_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results_module, "HOME", tmp_path)
     results = _results()
