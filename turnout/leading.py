@@ -82,7 +82,7 @@ class Leading:
         bus: Cluster,
         control: Cluster,
         announcer: Announcer | None,
-        is_sure: Callable[[], bool] = lambda: True,
+        is_sure: Callable[[], bool],
     ) -> Orchestrator:
         """`announcer` tells other servers what is shown. `is_sure`: can nobody else lead by now?"""
         self._on_stage.set()

@@ -91,18 +91,17 @@ class Announcer:
 
     def _fitting(self, entry: Entry) -> Wire | None:
         """One that is too large would keep all others from being told: a row's texts are cut."""
-        key, value = written(entry, self._term)
-        size = len(key) + len(value or b"")
-        if size <= LARGEST_ENTRY_BYTES:
-            return key, value
+        wire = written(entry, self._term)
+        if _size(wire) <= LARGEST_ENTRY_BYTES:
+            return wire
         shorter = written(_shortened(entry), self._term)
-        fits = sum(len(part or b"") for part in shorter) <= LARGEST_ENTRY_BYTES
-        if key not in self._cut:  # a row is told each time that it changes
-            self._cut.add(key)
+        fits = _size(shorter) <= LARGEST_ENTRY_BYTES
+        if wire[0] not in self._cut:  # a row is told each time that it changes
+            self._cut.add(wire[0])
             what = f"show the first {SHOWN_VALUE_BYTES} bytes of its texts" if fits else "are not told of it"
             log.warning(
                 "%s takes %d bytes, more than the %d that can be told: other servers %s",
-                *(_named(entry), size, LARGEST_ENTRY_BYTES, what),
+                *(_named(entry), _size(wire), LARGEST_ENTRY_BYTES, what),
             )
         return shorter if fits else None
 
@@ -118,6 +117,10 @@ class Announcer:
             if not self._failed:  # once, not every second
                 log.warning("Other servers cannot be told what is shown, trying again: %s", error)
             self._failed, self._made = True, False
+
+
+def _size(wire: Wire) -> int:
+    return sum(len(part or b"") for part in wire)
 
 
 def _shortened(entry: Entry) -> Entry:

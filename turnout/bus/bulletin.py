@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from turnout.bus.compacted import COMPACTED
 from turnout.bus.topics import BusTopics
 from turnout.errors import TurnoutError
 from turnout.kafka.client import DEFAULT_LARGEST_BYTES, Record
@@ -29,7 +30,7 @@ from turnout.schema import Topics
 LARGEST_BYTES = 8 * DEFAULT_LARGEST_BYTES
 """The largest control message as a text in JSON, where a byte may take six."""
 
-TOPIC = {"cleanup.policy": "compact", "max.message.bytes": str(LARGEST_BYTES)}
+TOPIC = {**COMPACTED, "max.message.bytes": str(LARGEST_BYTES)}
 
 LARGEST_ENTRY_BYTES = LARGEST_BYTES - 1024
 """Its key and its value: what Kafka adds to a record is below a hundred bytes, and counts for it."""

@@ -133,8 +133,8 @@ export class Panels {
   #panel(key) {
     const table = this.#about.tables[key];
     const columns = Object.keys(this.#about.columns[key]); // all but those that it has for itself
-    const newest_first = columns.includes("ts") && OF_TURNOUT.includes(key);
-    return { table, title: table, columns, sort: newest_first ? NEWEST_FIRST : [] };
+    const isDated = columns.includes("ts") && OF_TURNOUT.includes(key);
+    return { table, title: table, columns, sort: isDated ? NEWEST_FIRST : [] };
   }
 
   /** The sum of the first amount by the first text of the same side: with the default tables, balance by account type. */
